@@ -46,7 +46,10 @@ _TOKEN: Final = {"spec": {"audiences": ["a"]}}
 BODIES: Final = Case(
     "bodies of subresources",
     (webhook_configuration("m1", *SUBRESOURCES),),
-    (webhook_configuration("v1", *SUBRESOURCES), webhook_configuration("v2", "pods", "deployments", "serviceaccounts")),
+    (
+        webhook_configuration("v1", *SUBRESOURCES),
+        webhook_configuration("v2", "pods", "deployments", "serviceaccounts"),
+    ),
     (
         Step("POST", f"{PODS}/p/eviction?dryRun=All", {"metadata": {"name": "p"}}),
         Step("POST", f"{PODS}/p/eviction", {"metadata": {"name": "p"}}, webhooks={"v1": deny()}),

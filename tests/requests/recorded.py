@@ -1,4 +1,4 @@
-"""Real exchanges with an API server, as data: what was asked, and what came back."""
+"""Recorded requests to a real API server, and its responses."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ FOLDER = Path(__file__).parent.parent / "recordings"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-class Asked(msgspec.Struct):
+class RecordedRequest(msgspec.Struct):
     method: str
     target: str
     headers: dict[str, str]
     body: str | None = None
 
 
-class Responded(msgspec.Struct):
+class RecordedResponse(msgspec.Struct):
     status: int
     headers: list[tuple[str, str]]
     body: str | dict[str, str] | None = None
     chunks: list[str | dict[str, str]] | None = None
 
     @property
-    def head(self) -> tuple[tuple[str, str], ...]:
+    def header_pairs(self) -> tuple[tuple[str, str], ...]:
         return tuple(self.headers)
 
     @property
     def content(self) -> bytes:
-        return _bytes(self.body)
+        return _decode_body(self.body)
 
     @property
-    def pieces(self) -> list[bytes]:
-        return [_bytes(chunk) for chunk in self.chunks] if self.chunks else [self.content]
+    def body_chunks(self) -> list[bytes]:
+        return [_decode_body(chunk) for chunk in self.chunks] if self.chunks else [self.content]
 
 
 class Recording(msgspec.Struct):
     situation: str
-    request: Asked
-    response: Responded
+    request: RecordedRequest
+    response: RecordedResponse
 
 
-def _bytes(text: str | dict[str, str] | None) -> bytes:
+def _decode_body(text: str | dict[str, str] | None) -> bytes:
     if isinstance(text, dict):
         return base64.b64decode(text["base64"])
     return (text or "").encode()
 
 
-def recording(name: str) -> Recording:
+def read_recording(name: str) -> Recording:
     return msgspec.json.decode((FOLDER / f"{name}.json").read_bytes(), type=Recording)
 
 
-def body_of(recorded: Recording) -> Any:
-    return json.loads(recorded.request.body or "null")
+def request_body(recording_: Recording) -> Any:
+    return json.loads(recording_.request.body or "null")

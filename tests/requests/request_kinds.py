@@ -1,4 +1,4 @@
-"""The kinds that the tests of requests speak of, typed and dynamic."""
+"""The typed and dynamic kinds of the tests of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery: the aggregated and the legacy documents of one server lead to the same result."""
+"""Discovery: the aggregated and the legacy documents of a server have the same result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from recorded import recording
+from recorded import read_recording
 
 import kubeproto as kp
 from kubeproto.objects import GroupVersionKind
@@ -50,12 +50,12 @@ LEGACY: dict[str, Any] = {
     "/api/v1": CORE_RESOURCES,
     "/apis/autoscaling/v1": SCALING,
     "/apis/autoscaling/v2": SCALING,
-    "/apis/wire.test/v1": json.loads(str(recording("discovery-legacy-resources").response.body)),
+    "/apis/wire.test/v1": json.loads(str(read_recording("discovery-legacy-resources").response.body)),
 }
 
 
 def aggregated(group: str, version: str, legacy: Any) -> Any:
-    """A version of an aggregated document, from the legacy one."""
+    """Convert a legacy document to a version of an aggregated document."""
     resources: list[Any] = []
     for entry in legacy["resources"]:
         parent, _, sub = entry["name"].partition("/")
@@ -100,7 +100,7 @@ AGGREGATED: dict[str, Any] = {
 def discover(
     documents: dict[str, Any], previous: Discovery | None = None, etag: str = ""
 ) -> tuple[Discovery, int]:
-    """Drive the machine as a driver would; the result, and how many questions it took."""
+    """Drive the machine, and return the result and the number of requests."""
     state, request_count = DiscoveryProgress(previous), 0
     while state.requests:
         request = state.requests[-1]
@@ -119,15 +119,15 @@ def discover(
     return state.result, request_count
 
 
-def test_both_kinds_of_documents_lead_to_one_result() -> None:
+def test_aggregated_and_legacy_documents_have_the_same_result() -> None:
     new, questions = discover(AGGREGATED)
-    old, more_questions = discover(LEGACY)
-    assert new.groups == old.groups
+    old_version, more_questions = discover(LEGACY)
+    assert new.groups == old_version.groups
     assert (questions, more_questions) == (2, 6)
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected_name"),
     [
         ("Pod", "pods/v1"),
         ("pods", "pods/v1"),
@@ -138,60 +138,62 @@ def test_both_kinds_of_documents_lead_to_one_result() -> None:
         ("nonesuch", "None"),
     ],
 )
-def test_a_resource_is_found_by_the_names_that_people_use(name: str, found: str) -> None:
-    assert str(discover(AGGREGATED)[0].find(name)) == found
+def test_find_accepts_the_resource_names_of_kubectl(name: str, expected_name: str) -> None:
+    assert str(discover(AGGREGATED)[0].find(name)) == expected_name
 
 
-def test_what_is_found_can_be_asked_for() -> None:
+def test_a_discovered_resource_can_be_requested() -> None:
     discovery, _ = discover(LEGACY)
     foo = discovery.get(GroupVersionKind("wire.test", "v1", "Foo"))
     assert foo is not None
     assert foo.subresources == ("status", "scale")
     assert kp.Api(kp.Dynamic, resource=foo).get("f").target == "/apis/wire.test/v1/namespaces/default/foos/f"
-    old = discovery.find("hpa", version="v1", group="autoscaling")
-    assert old is not None
-    assert old.version == "v1"
+    old_version = discovery.find("hpa", version="v1", group="autoscaling")
+    assert old_version is not None
+    assert old_version.version == "v1"
     node = discovery.find("node")
     assert node is not None
     assert not node.namespaced
 
 
-def test_the_preferred_version_counts_wherever_it_stands() -> None:
+def test_the_preferred_version_is_used_at_any_position() -> None:
     group = {
         "name": "autoscaling",
         "versions": [{"version": "v1"}, {"version": "v2"}],
         "preferredVersion": {"version": "v2"},
     }
-    found, _ = discover(LEGACY | {"/apis": {"kind": "APIGroupList", "groups": [group]}})
-    assert [version.version for version in found.groups[-1].versions] == ["v1", "v2"]
-    assert str(found.find("hpa")) == "horizontalpodautoscalers.autoscaling/v2"
+    expected_name, _ = discover(LEGACY | {"/apis": {"kind": "APIGroupList", "groups": [group]}})
+    assert [version.version for version in expected_name.groups[-1].versions] == ["v1", "v2"]
+    assert str(expected_name.find("hpa")) == "horizontalpodautoscalers.autoscaling/v2"
 
 
-def test_sv_25_what_has_not_changed_is_not_read_again() -> None:
-    first, _ = discover(AGGREGATED, etag='"A"')
-    again, questions = discover({"/api": 304, "/apis": 304}, previous=first, etag='"A"')
-    assert again == first
+def test_sv_25_unchanged_documents_are_not_read_again() -> None:
+    first_discovery, _ = discover(AGGREGATED, etag='"A"')
+    second_discovery, questions = discover({"/api": 304, "/apis": 304}, previous=first_discovery, etag='"A"')
+    assert second_discovery == first_discovery
     assert questions == 2
 
 
-def test_one_group_that_cannot_be_asked_leaves_the_others() -> None:
-    found, _ = discover({path: document for path, document in LEGACY.items() if path != "/apis/wire.test/v1"})
-    assert found.stale == ("wire.test/v1",)
-    [version] = found.groups[-1].versions
+def test_a_group_that_cannot_be_read_does_not_affect_the_others() -> None:
+    expected_name, _ = discover(
+        {path: document for path, document in LEGACY.items() if path != "/apis/wire.test/v1"}
+    )
+    assert expected_name.stale == ("wire.test/v1",)
+    [version] = expected_name.groups[-1].versions
     assert (version.version, version.resources, version.stale) == ("v1", (), True)
-    assert found.find("Pod") is not None
+    assert expected_name.find("Pod") is not None
 
 
-def test_a_stale_group_of_an_aggregated_document_is_told() -> None:
+def test_a_stale_group_of_an_aggregated_document_is_reported() -> None:
     group = {
         "metadata": {"name": "metrics.k8s.io"},
         "versions": [{"version": "v1beta1", "freshness": "Stale"}],
     }
-    found, _ = discover({"/api": AGGREGATED["/api"], "/apis": aggregated_list(group)})
-    assert found.stale == ("metrics.k8s.io/v1beta1",)
+    expected_name, _ = discover({"/api": AGGREGATED["/api"], "/apis": aggregated_list(group)})
+    assert expected_name.stale == ("metrics.k8s.io/v1beta1",)
 
 
-def test_a_root_that_is_refused_is_an_error() -> None:
+def test_a_refused_root_document_is_an_error() -> None:
     state = DiscoveryProgress()
     with pytest.raises(kp.Forbidden):
         state.receive(state.requests[0], 403, (), b"")
@@ -199,7 +201,7 @@ def test_a_root_that_is_refused_is_an_error() -> None:
         state.receive(state.requests[0], 200, (), b'{"kind":"ConfigMap"}')
 
 
-def test_a_response_to_what_was_not_asked_is_a_mistake_of_this_side() -> None:
+def test_a_response_to_an_unsent_request_is_a_local_error() -> None:
     state = DiscoveryProgress()
     next_state = state.receive(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
     with pytest.raises(kp.LocalProtocolError):

@@ -1,4 +1,4 @@
-"""A first program on the core, with answers as a server gives them."""
+"""A first program on the core, with responses like those of a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANSWERS = {
 WATCHED = f'{{"type":"MODIFIED","object":{BOOK}}}\n'.encode()
 
 
-def test_the_first_program() -> None:
+def test_a_first_program_creates_lists_and_watches_objects() -> None:
     # fmt: off
     import kubeproto as kp
 
@@ -44,14 +44,14 @@ def test_the_first_program() -> None:
     moby = Book(metadata=kp.ObjectMeta(name="moby"), spec=BookSpec(title="Moby-Dick"))
 
     request = books.create(moby)                   # a value: method, target, headers, body
-    status, headers, body = send(request)          # by any means you like
+    status, headers, body = send(request)          # with any HTTP client
     print(request.parse(status, headers, body).value.metadata.resource_version)  # noqa: T201
 
     page = books.list(limit=500)
     shelf = page.parse(*send(page)).value          # ObjectList[Book], or an ApiError is raised
 
     decoder = books.watch(resource_version=shelf.version).open(200, headers)
-    for event in decoder.feed(WATCHED):            # bytes, cut anywhere
+    for event in decoder.feed(WATCHED):            # bytes in chunks of any size
         match event:
             case kp.Added(book) | kp.Modified(book):
                 print(book.spec.title, "by", *book.spec.authors)  # noqa: T201
@@ -61,7 +61,7 @@ def test_the_first_program() -> None:
                 pass
 
     farewell = books.delete("moby", propagation="Foreground")
-    outcome = farewell.parse(*send(farewell)).value   # the Book, or the Status that says it is gone
+    outcome = farewell.parse(*send(farewell)).value   # the Book, or a Status that reports the deletion
     # fmt: on
 
     assert shelf.version == "7"

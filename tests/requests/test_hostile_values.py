@@ -1,4 +1,4 @@
-"""Nothing that a caller passes changes the path or splits a header: it arrives as it was, or is refused."""
+"""No argument changes the path or splits a header: it arrives unchanged or is refused."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from request_kinds import CONFIG_MAPS, PODS, SERVICE_ACCOUNTS, ConfigMap
 import kubeproto as kp
 from kubeproto.requests import Discovery, DiscoveryProgress, health, openapi_document
 
-# Any text, half surrogates too, and above all what means something in a URL or a header.
+# Any text, also half surrogates, and often characters with a meaning in URLs or headers.
 ODD = st.one_of(
     st.text(max_size=20),
     st.text(st.sampled_from("/%.?#&=;:@+ \\\r\n\t\x00\x7fäö€\u2028\ud800aZ0-_~"), max_size=12),
 )
 
 
-def parts(request: kp.RawRequest) -> tuple[list[str], list[tuple[str, str]]]:
-    """The path's segments and the query as the server will see them; the target itself must be plain."""
+def split_target(request: kp.RawRequest) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the path segments and the query like a server; the target must be plain ASCII."""
     assert request.target.isascii()
     assert request.target.isprintable()
     assert not set(request.target) & set(' #"<>\\^`{|}')
@@ -42,9 +42,9 @@ def can_be_a_segment(text: str) -> bool:
 @given(name=ODD)
 @example(name="..")
 @example(name="system:node")
-def test_rq_28_a_name_is_one_segment_or_refused(name: str) -> None:
+def test_rq_28_a_name_is_a_single_segment_or_refused(name: str) -> None:
     try:
-        segments, query = parts(CONFIG_MAPS.get(name))
+        segments, query = split_target(CONFIG_MAPS.get(name))
     except kp.InvalidRequest:
         assert not can_be_a_segment(name)
     else:
@@ -53,9 +53,9 @@ def test_rq_28_a_name_is_one_segment_or_refused(name: str) -> None:
 
 
 @given(namespace=ODD.filter(bool))
-def test_rq_28_a_namespace_is_one_segment_or_refused(namespace: str) -> None:
+def test_rq_28_a_namespace_is_a_single_segment_or_refused(namespace: str) -> None:
     try:
-        segments, _ = parts(kp.Api(ConfigMap, namespace=namespace).list())
+        segments, _ = split_target(kp.Api(ConfigMap, namespace=namespace).list())
     except kp.InvalidRequest:
         assert not can_be_a_segment(namespace)
     else:
@@ -63,13 +63,13 @@ def test_rq_28_a_namespace_is_one_segment_or_refused(namespace: str) -> None:
 
 
 @given(group=ODD, version=ODD, plural=ODD, subresource=ODD)
-def test_rq_28_what_a_resource_says_of_itself_is_not_an_exception(
+def test_rq_28_group_version_and_plural_of_a_resource_are_checked_too(
     group: str, version: str, plural: str, subresource: str
 ) -> None:
     resource = kp.Resource(group, version, "Odd", plural)
     try:
         api = kp.Api(kp.Dynamic, resource=resource)
-        segments, _ = parts(api.subresource(subresource).get("x"))
+        segments, _ = split_target(api.subresource(subresource).get("x"))
     except kp.InvalidRequest:
         assert not all(can_be_a_segment(text) for text in (group or "core", version, plural, subresource))
     else:
@@ -78,9 +78,7 @@ def test_rq_28_what_a_resource_says_of_itself_is_not_an_exception(
 
 
 @given(label=ODD, field=ODD, token=ODD, since=ODD.filter(lambda text: text not in ("", "0")))
-def test_selectors_and_tokens_arrive_as_they_were_given(
-    label: str, field: str, token: str, since: str
-) -> None:
+def test_selectors_and_tokens_arrive_unchanged(label: str, field: str, token: str, since: str) -> None:
     fields: list[tuple[Any, dict[str, str]]] = [
         (
             lambda: CONFIG_MAPS.list(label_selector=label, field_selector=field, continue_=token),
@@ -97,11 +95,11 @@ def test_selectors_and_tokens_arrive_as_they_were_given(
             },
         ),
     ]
-    for ask, values in fields:
+    for build, values in fields:
         try:
-            segments, query = parts(ask())
+            segments, query = split_target(build())
         except kp.InvalidRequest:
-            assert not "".join(values.values()).isprintable()  # half of a surrogate pair is not a text
+            assert not "".join(values.values()).isprintable()  # half of a surrogate pair cannot be encoded
         else:
             assert segments == ["", "api", "v1", "namespaces", "w", "configmaps"]
             assert dict(query) == {key: value for key, value in values.items() if value}
@@ -110,9 +108,9 @@ def test_selectors_and_tokens_arrive_as_they_were_given(
 @given(manager=ODD)
 @example(manager="m" * 129)
 @example(manager="é" * 65)
-def test_a_field_manager_arrives_as_it_was_given_or_is_refused(manager: str) -> None:
+def test_a_field_manager_arrives_unchanged_or_is_refused(manager: str) -> None:
     try:
-        _, query = parts(CONFIG_MAPS.merge_patch("a", {}, field_manager=manager))
+        _, query = split_target(CONFIG_MAPS.merge_patch("a", {}, field_manager=manager))
     except kp.InvalidRequest:
         assert not manager.isprintable() or len(manager.encode()) > 128
     else:
@@ -121,9 +119,9 @@ def test_a_field_manager_arrives_as_it_was_given_or_is_refused(manager: str) -> 
 
 
 @given(container=ODD, command=st.lists(ODD, min_size=1, max_size=4))
-def test_containers_and_commands_arrive_as_they_were_given(container: str, command: list[str]) -> None:
+def test_containers_and_commands_arrive_unchanged(container: str, command: list[str]) -> None:
     try:
-        segments, query = parts(PODS.exec("p", command, container=container))
+        segments, query = split_target(PODS.exec("p", command, container=container))
     except kp.InvalidRequest:
         assert not (container + "".join(command)).isprintable()
     else:
@@ -143,8 +141,8 @@ def legacy_discovery_of(group: str) -> DiscoveryProgress:
 
 
 @given(text=ODD)
-def test_no_other_request_lets_a_text_out_of_its_place(text: str) -> None:
-    asks: list[Any] = [
+def test_no_argument_of_other_requests_changes_the_path(text: str) -> None:
+    builders: list[Any] = [
         lambda: PODS.log("p", container=text),
         lambda: PODS.evict(text),
         lambda: PODS.bind("p", text),
@@ -159,9 +157,9 @@ def test_no_other_request_lets_a_text_out_of_its_place(text: str) -> None:
         lambda: openapi_document(text),
         lambda: openapi_document("api/v1", hash=text),
     ]
-    for ask in asks:
+    for build in builders:
         try:
-            segments, _ = parts(ask())
+            segments, _ = split_target(build())
         except (kp.InvalidRequest, kp.RemoteProtocolError):
             continue
         assert segments[0] == ""

@@ -1,4 +1,4 @@
-"""A log that comes in crumbs costs what it weighs."""
+"""The cost of decoding a log is proportional to its size for chunks of any size."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import kubeproto as kp
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.wire import Decoder
 
-LONGEST = 1 << 20
+MAX_LINE = 1 << 20
 
 
-def followed() -> Decoder[bytes]:
-    """What reads the response to a request for a log."""
+def open_log_decoder() -> Decoder[bytes]:
+    """Return the decoder of the response to a request for a log."""
     return kp.Api(Pod, namespace="default").follow_log("a").open(200, ())
 
 
-def lines_of(*chunks: bytes) -> list[bytes]:
-    decoder = followed()
+def decode_lines(*chunks: bytes) -> list[bytes]:
+    decoder = open_log_decoder()
     lines: list[bytes] = []
     for chunk in chunks:
         lines += decoder.feed(chunk)
@@ -28,24 +28,26 @@ def lines_of(*chunks: bytes) -> list[bytes]:
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"\n\nd", b""])), st.data())
-def test_lines_are_the_same_however_they_are_cut(pieces: list[bytes], data: st.DataObject) -> None:
+def test_chunk_boundaries_do_not_change_lines(pieces: list[bytes], data: st.DataObject) -> None:
     text = b"".join(pieces)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
-    places = [0, *cuts, len(text)]
+    boundaries = sorted(data.draw(st.lists(st.integers(0, len(text)))))
+    positions = [0, *boundaries, len(text)]
     content = text.split(b"\n")
     expected = content if content[-1] else content[:-1]
-    assert lines_of(*[text[a:b] for a, b in pairwise(places)]) == expected
+    assert decode_lines(*[text[a:b] for a, b in pairwise(positions)]) == expected
 
 
-def test_a_long_line_comes_in_pieces_however_it_is_cut() -> None:
-    text = b"x" * (2 * LONGEST + 5) + b"\nend"
-    expected = [b"x" * LONGEST, b"x" * LONGEST, b"x" * 5, b"end"]
-    assert lines_of(text) == expected
-    assert lines_of(*[text[at : at + 999] for at in range(0, len(text), 999)]) == expected
+def test_a_long_line_is_split_independently_of_chunks() -> None:
+    text = b"x" * (2 * MAX_LINE + 5) + b"\nend"
+    expected = [b"x" * MAX_LINE, b"x" * MAX_LINE, b"x" * 5, b"end"]
+    assert decode_lines(text) == expected
+    assert (
+        decode_lines(*[text[position : position + 999] for position in range(0, len(text), 999)]) == expected
+    )
 
 
-def test_what_was_kept_is_not_copied_for_each_chunk() -> None:
-    decoder: Any = followed()
+def test_buffered_bytes_are_not_copied_for_each_chunk() -> None:
+    decoder: Any = open_log_decoder()
     buffer = decoder._buffer
     for _ in range(1000):
         assert decoder.feed(b"ab") == []

@@ -1,4 +1,4 @@
-"""Manifests: files of many documents become objects, mean what they mean to kubectl, and tell mistakes."""
+"""Manifests: files with many documents become the same objects as in kubectl, or errors with a position."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ items:
 """
 
 
-def load(text: str) -> Any:
-    """The value that a text stands for, as a field of an object."""
-    (obj,) = parse_manifest(inside(text))
+def parse_value(text: str) -> Any:
+    """Parse a YAML text as the field of an object, and return its value."""
+    (obj,) = parse_manifest(indent_in_manifest(text))
     return json.loads(encode(obj))["value"]
 
 
-def inside(text: str) -> str:
+def indent_in_manifest(text: str) -> str:
     return "apiVersion: v1\nkind: A\nvalue:\n" + textwrap.indent(text, "  ")
 
 
-def refused(text: str | bytes, *kinds: type[kp.KubeObject]) -> InvalidManifest:
+def parse_invalid(text: str | bytes, *kinds: type[kp.KubeObject]) -> InvalidManifest:
     with pytest.raises(InvalidManifest) as caught:
         parse_manifest(text, kinds)
     return caught.value
 
 
-def test_known_kinds_are_typed_others_dynamic_lists_flat_and_empty_documents_left_out() -> None:
+def test_known_kinds_are_typed_lists_are_flattened_and_empty_documents_skipped() -> None:
     foo, a, b, secret = parse_manifest(SHELF, [Foo, ConfigMap])
     assert isinstance(foo, Foo)
     assert foo.spec == FooSpec(color="red")
@@ -72,7 +72,7 @@ def test_known_kinds_are_typed_others_dynamic_lists_flat_and_empty_documents_lef
     "value",
     ["*hunter2", "!hunter2", "!!hunter2", "!!int hunter2", "!!bool hunter2", "'hunter2", '"\\hunter2"'],
 )
-def test_a_mistake_in_a_secret_quotes_nothing_of_its_value(value: str) -> None:
+def test_an_error_in_a_secret_does_not_quote_its_value(value: str) -> None:
     head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n"
     with pytest.raises(InvalidManifest, match=r"document 1, line [56]: ") as raised:
         parse_manifest(f"{head}  password: {value}\n")
@@ -88,11 +88,11 @@ def test_another_version_of_a_known_kind_is_dynamic() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "---\n", "# nothing\n", "---\n---\n", "null", "\ufeff"])
-def test_an_empty_file_holds_no_objects(text: str) -> None:
+def test_an_empty_file_contains_no_objects(text: str) -> None:
     assert parse_manifest(text) == []
 
 
-def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
+def test_json_objects_lists_and_sequences_are_read() -> None:
     document = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}'
     listed = '{"apiVersion": "v1", "kind": "List", "items": [%s, %s]}' % (document, document)  # noqa: UP031
     for text, count in ((document, 1), (document + "\n" + document, 2), (listed, 2), (listed + document, 3)):
@@ -128,33 +128,33 @@ def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
         ("{" * 100_000, 1, 1, ""),
     ],
 )
-def test_a_mistake_names_its_document_and_its_line(
+def test_an_error_names_the_document_and_the_line(
     text: str | bytes, document: int, line: int, message: str
 ) -> None:
-    error = refused(text, Foo, ConfigMap)
+    error = parse_invalid(text, Foo, ConfigMap)
     assert (error.document, error.line) == (document, line)
     assert str(error).startswith(f"document {document}, line {line}: ")
     assert message in str(error)
 
 
-def test_ten_lines_cannot_say_a_billion_things() -> None:
+def test_nested_aliases_cannot_expand_to_billions_of_values() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     for here, prefix in zip("bcdefghij", "abcdefghi", strict=True):
         lines.append(f"{here}: &{here} [{', '.join([f'*{prefix}'] * 9)}]")
-    assert "aliases" in str(refused("\n".join(lines)))
+    assert "aliases" in str(parse_invalid("\n".join(lines)))
 
 
 @pytest.mark.parametrize("documents", [1, 40])
-def test_aliases_cannot_make_hundreds_of_megabytes_of_some_kilobytes(documents: int) -> None:
+def test_aliases_cannot_expand_kilobytes_to_hundreds_of_megabytes(documents: int) -> None:
     copies = 4000 // documents
     document = f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * copies)}]\n"
-    text = "---\n".join([inside(document)] * documents)
-    assert "its aliases stand for over" in str(refused(text))
+    text = "---\n".join([indent_in_manifest(document)] * documents)
+    assert "its aliases stand for over" in str(parse_invalid(text))
 
 
-def test_a_long_text_without_aliases_and_an_alias_of_some_kilobytes_are_read() -> None:
-    assert load(f"a: {'x' * 20_000_000}")["a"] == "x" * 20_000_000
-    assert load(f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * 100)}]")["b"] == ["x" * 5000] * 100
+def test_long_texts_and_small_aliases_are_read() -> None:
+    assert parse_value(f"a: {'x' * 20_000_000}")["a"] == "x" * 20_000_000
+    assert parse_value(f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * 100)}]")["b"] == ["x" * 5000] * 100
 
 
 TYPOS = """\
@@ -175,7 +175,7 @@ items:
 
 
 @pytest.mark.parametrize("kinds", [(), (ConfigMap,)], ids=["dynamic", "known"])
-def test_what_no_class_knows_is_sent_as_it_was_written(kinds: tuple[type[kp.KubeObject], ...]) -> None:
+def test_unknown_fields_are_sent_unchanged(kinds: tuple[type[kp.KubeObject], ...]) -> None:
     (obj,) = parse_manifest(TYPOS, kinds)
     assert obj.metadata.name == "a"
     text = json.loads(encode(obj))
@@ -192,7 +192,7 @@ def test_what_no_class_knows_is_sent_as_it_was_written(kinds: tuple[type[kp.Kube
         (SHELF.replace("color: red", "colour: red"), (Foo, ConfigMap), 6, "spec.colour"),
     ],
 )
-def test_with_strict_a_field_that_no_class_knows_is_a_mistake(
+def test_strict_refuses_unknown_fields(
     text: str, kinds: tuple[type[kp.KubeObject], ...], line: int, path: str
 ) -> None:
     with pytest.raises(InvalidManifest, match=f"has no field {path}:") as caught:
@@ -200,11 +200,11 @@ def test_with_strict_a_field_that_no_class_knows_is_a_mistake(
     assert caught.value.line == line
 
 
-def test_with_strict_a_good_manifest_is_read_as_without() -> None:
+def test_strict_does_not_change_a_valid_manifest() -> None:
     assert parse_manifest(SHELF, [Foo, ConfigMap], strict=True) == parse_manifest(SHELF, [Foo, ConfigMap])
 
 
-def test_a_list_may_have_any_kind_that_its_definition_gives_it() -> None:
+def test_a_list_may_have_the_list_kind_of_its_definition() -> None:
     class Collected(
         kp.Object[FooSpec, None], group="wire.test", version="v1", kind="Foo", plural="foos",
         definition=kp.Definition(list_kind="FooCollection"),
@@ -218,8 +218,8 @@ def test_a_list_may_have_any_kind_that_its_definition_gives_it() -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 50_000 + "]" * 50_000, "a: " + "[" * 50_000 + "]" * 50_000, "- " * 5_000 + "x"]
 )
-def test_depth_is_refused_and_crashes_nothing(text: str) -> None:
-    refused(text)
+def test_deep_nesting_is_refused_without_a_crash(text: str) -> None:
+    parse_invalid(text)
 
 
 @pytest.mark.parametrize(
@@ -235,14 +235,18 @@ def test_depth_is_refused_and_crashes_nothing(text: str) -> None:
         ("1e400", "1e400"), ("1_e2", 100), ("-0.0", 0), ("1e21", 1e21),
     ],
 )  # fmt: skip
-def test_scalars_mean_what_they_mean_to_kubectl(text: str, value: Any) -> None:
-    assert load(text) == value
-    assert type(load(text)) is type(value)
+def test_scalars_are_read_like_in_kubectl(text: str, value: Any) -> None:
+    assert parse_value(text) == value
+    assert type(parse_value(text)) is type(value)
 
 
-def test_keys_become_text_and_merges_give_way() -> None:
-    assert load("{1: a, true: b, yes: c}".replace("yes: c", "x: c")) == {"1": "a", "true": "b", "x": "c"}
-    assert load("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: {z: 0, <<: [{x: 1}, {x: 2, w: 4}]}") == {
+def test_keys_become_strings_and_override_merged_keys() -> None:
+    assert parse_value("{1: a, true: b, yes: c}".replace("yes: c", "x: c")) == {
+        "1": "a",
+        "true": "b",
+        "x": "c",
+    }
+    assert parse_value("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\nc: {z: 0, <<: [{x: 1}, {x: 2, w: 4}]}") == {
         "a": {"x": 1, "true": 2},
         "b": {"x": 3, "true": 2},
         "c": {"x": 1, "w": 4, "z": 0},
@@ -279,38 +283,38 @@ VALUES = st.recursive(
 )
 
 
-def sayable(value: Any) -> bool:
-    """YAML has no way to write some control characters at all."""
+def is_valid_in_yaml(value: Any) -> bool:
+    """Check that YAML can represent a value: surrogates cannot be written."""
     text = json.dumps(value, ensure_ascii=False)
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def holding(value: Any) -> kp.Dynamic:
-    """An object with this value in it."""
+def object_with_value(value: Any) -> kp.Dynamic:
+    """Return an object that contains the value."""
     return decode(json.dumps({"apiVersion": "v1", "kind": "A", "value": value}).encode(), kp.Dynamic)
 
 
-@given(values=st.lists(VALUES.filter(sayable), min_size=1, max_size=3))
-def test_what_is_written_is_read_back(values: list[Any]) -> None:
-    objects = [holding(value) for value in values]
+@given(values=st.lists(VALUES.filter(is_valid_in_yaml), min_size=1, max_size=3))
+def test_written_yaml_is_read_back(values: list[Any]) -> None:
+    objects = [object_with_value(value) for value in values]
     assert [json.loads(encode(obj))["value"] for obj in parse_manifest(dump_yaml(objects))] == values
 
 
-@given(values=VALUES.filter(sayable))
+@given(values=VALUES.filter(is_valid_in_yaml))
 @example(values={"\x85": "a\u2028b\nc"})
-def test_what_is_written_means_the_same_to_a_reader_of_yaml_1_1(values: Any) -> None:
+def test_written_yaml_has_the_same_values_in_yaml_1_1(values: Any) -> None:
     import yaml
 
-    assert yaml.safe_load(dump_yaml(holding(values)))["value"] == values
+    assert yaml.safe_load(dump_yaml(object_with_value(values)))["value"] == values
 
 
 @given(text=st.text(max_size=60) | st.text(st.sampled_from("a:-&* []{}\n|>'\"!#%@0y"), max_size=40))
-def test_any_text_is_objects_or_a_mistake(text: str) -> None:
+def test_any_text_is_parsed_or_is_an_error(text: str) -> None:
     with contextlib.suppress(InvalidManifest):
         parse_manifest(text)
 
 
-def test_objects_are_written_in_a_stable_order_and_as_they_are_sent() -> None:
+def test_objects_are_written_in_a_stable_order_with_wire_names() -> None:
     foo = Foo(metadata=kp.ObjectMeta(name="f", labels={"b": "yes", "a": "1"}), spec=FooSpec(color="a\nb\n"))
     text = dump_yaml(foo)
     assert text == (
@@ -320,7 +324,9 @@ def test_objects_are_written_in_a_stable_order_and_as_they_are_sent() -> None:
     assert parse_manifest(dump_yaml([foo, foo]), [Foo]) == [foo, foo]
 
 
-def test_without_pyyaml_json_works_and_yaml_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_works_without_pyyaml_and_the_error_for_yaml_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     assert len(parse_manifest('{"apiVersion": "v1", "kind": "ConfigMap"}')) == 1
     with pytest.raises(ImportError, match=r"kubeproto\[yaml\]"):

@@ -1,4 +1,4 @@
-"""Only legal combinations of parameters leave; each other is refused by a sentence that names the rule."""
+"""Only legal combinations of parameters are sent; the error for any other names the rule."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Scaled(
     pass
 
 
-def named(name: str, **metadata: Any) -> ConfigMap:
+def config_map_named(name: str, **metadata: Any) -> ConfigMap:
     return ConfigMap(metadata=kp.ObjectMeta(name=name, **metadata))
 
 
-def wrong(value: Any) -> Any:
-    """What the type checkers would not let pass."""
+def untyped(value: Any) -> Any:
+    """Hide the type of an illegal argument from type checkers."""
     return value
 
 
@@ -70,13 +70,13 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("omit resource_version", lambda: CONFIG_MAPS.list(continue_="x", resource_version="7")),
     (
         "must be one of NotOlderThan",
-        lambda: CONFIG_MAPS.list(resource_version="7", resource_version_match=wrong("Newest")),
+        lambda: CONFIG_MAPS.list(resource_version="7", resource_version_match=untyped("Newest")),
     ),
     ("limit", lambda: CONFIG_MAPS.list(limit=-1)),
-    ("limit", lambda: CONFIG_MAPS.list(limit=wrong("5"))),
+    ("limit", lambda: CONFIG_MAPS.list(limit=untyped("5"))),
     ("limit", lambda: CONFIG_MAPS.list(limit=True)),
-    ("not a selector", lambda: CONFIG_MAPS.list(label_selector=wrong({"app": "web"}))),
-    ("not a selector", lambda: CONFIG_MAPS.watch(field_selector=wrong(None))),
+    ("not a selector", lambda: CONFIG_MAPS.list(label_selector=untyped({"app": "web"}))),
+    ("not a selector", lambda: CONFIG_MAPS.watch(field_selector=untyped(None))),
     ("shardRange", lambda: CONFIG_MAPS.list(shard_selector="uid % 2")),
     ("must be positive", lambda: CONFIG_MAPS.list(timeout=0)),
     ("must be positive", lambda: CONFIG_MAPS.list(timeout=-1.5)),
@@ -84,16 +84,19 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     # watches
     ("needs bookmarks", lambda: CONFIG_MAPS.watch(send_initial_events=True, bookmarks=False)),
     ("timeout_seconds", lambda: CONFIG_MAPS.watch(timeout_seconds=0)),
-    ("timeout_seconds", lambda: CONFIG_MAPS.watch(timeout_seconds=wrong(1.5))),
+    ("timeout_seconds", lambda: CONFIG_MAPS.watch(timeout_seconds=untyped(1.5))),
     # writes
-    ("resource version", lambda: CONFIG_MAPS.create(named("a", resource_version="5"))),
-    ("'other'", lambda: CONFIG_MAPS.create(named("a", namespace="other"))),
+    ("resource version", lambda: CONFIG_MAPS.create(config_map_named("a", resource_version="5"))),
+    ("'other'", lambda: CONFIG_MAPS.create(config_map_named("a", namespace="other"))),
     ("no namespace", lambda: NAMESPACES.create(Namespace(metadata=kp.ObjectMeta(name="a", namespace="b")))),
-    ("has no name", lambda: CONFIG_MAPS.replace(named(""))),
-    ("'other'", lambda: CONFIG_MAPS.replace(named("a", namespace="other"))),
-    ("must be one of Ignore", lambda: CONFIG_MAPS.create(named("a"), field_validation=wrong("strict"))),
-    ("128 bytes", lambda: CONFIG_MAPS.create(named("a"), field_manager="m" * 129)),
-    ("not v1 ConfigMap", lambda: CONFIG_MAPS.create(wrong(Foo(spec=FooSpec())))),
+    ("has no name", lambda: CONFIG_MAPS.replace(config_map_named(""))),
+    ("'other'", lambda: CONFIG_MAPS.replace(config_map_named("a", namespace="other"))),
+    (
+        "must be one of Ignore",
+        lambda: CONFIG_MAPS.create(config_map_named("a"), field_validation=untyped("strict")),
+    ),
+    ("128 bytes", lambda: CONFIG_MAPS.create(config_map_named("a"), field_manager="m" * 129)),
+    ("not v1 ConfigMap", lambda: CONFIG_MAPS.create(untyped(Foo(spec=FooSpec())))),
     (
         "not apps/v1 Deployment",
         lambda: DEPLOYMENTS.replace(kp.Dynamic(kind="Pod", metadata=kp.ObjectMeta(name="a"))),
@@ -104,15 +107,18 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
         lambda: kp.Api(kp.Metadata[Foo]).replace(kp.Metadata(metadata=kp.ObjectMeta(name="a"))),
     ),
     ("as JSON", lambda: CONFIG_MAPS.merge_patch("a", {"data": ANYTHING})),
-    ("must be an object", lambda: CONFIG_MAPS.merge_patch("a", wrong(None))),
-    ("must be an object", lambda: FOOS.strategic_patch("a", wrong([]))),
-    ("list of operations", lambda: CONFIG_MAPS.json_patch("a", wrong({"op": "remove"}))),
+    ("must be an object", lambda: CONFIG_MAPS.merge_patch("a", untyped(None))),
+    ("must be an object", lambda: FOOS.strategic_patch("a", untyped([]))),
+    ("list of operations", lambda: CONFIG_MAPS.json_patch("a", untyped({"op": "remove"}))),
     ("operation 1", lambda: CONFIG_MAPS.json_patch("a", [{"op": "remove", "path": "/a"}, {"op": "delete"}])),
     ("needs 'value'", lambda: CONFIG_MAPS.json_patch("a", [{"op": "add", "path": "/a"}])),
     ("10000", lambda: CONFIG_MAPS.json_patch("a", [{"op": "remove", "path": "/a"}] * 10_001)),
-    ("needs a field_manager", lambda: CONFIG_MAPS.apply(named("a"), field_manager="")),
-    ("the name of the object is 'b'", lambda: CONFIG_MAPS.apply(named("b"), name="a", field_manager="m")),
-    ("'other'", lambda: CONFIG_MAPS.apply(named("a", namespace="other"), field_manager="m")),
+    ("needs a field_manager", lambda: CONFIG_MAPS.apply(config_map_named("a"), field_manager="")),
+    (
+        "the name of the object is 'b'",
+        lambda: CONFIG_MAPS.apply(config_map_named("b"), name="a", field_manager="m"),
+    ),
+    ("'other'", lambda: CONFIG_MAPS.apply(config_map_named("a", namespace="other"), field_manager="m")),
     (
         "managedFields",
         lambda: CONFIG_MAPS.apply({"metadata": {"name": "a", "managedFields": []}}, field_manager="m"),
@@ -121,15 +127,15 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
         "not v1 ConfigMap",
         lambda: CONFIG_MAPS.apply({"kind": "Secret", "metadata": {"name": "a"}}, field_manager="m"),
     ),
-    ("needs an object", lambda: CONFIG_MAPS.apply(wrong([]), field_manager="m")),
+    ("needs an object", lambda: CONFIG_MAPS.apply(untyped([]), field_manager="m")),
     ("unexpected keyword", lambda: CONFIG_MAPS.merge_patch("a", {}, force=True)),  # type: ignore[call-arg] # pyright: ignore
     # deletions
     ("grace_period", lambda: CONFIG_MAPS.delete("a", grace_period=-1)),
-    ("must be one of Background", lambda: CONFIG_MAPS.delete("a", propagation=wrong("Later"))),
+    ("must be one of Background", lambda: CONFIG_MAPS.delete("a", propagation=untyped("Later"))),
     # namespaces
     ("only list and watch", lambda: EVERYWHERE.get("a")),
-    ("only list and watch", lambda: EVERYWHERE.create(named("a"))),
-    ("only list and watch", lambda: EVERYWHERE.replace(named("a"))),
+    ("only list and watch", lambda: EVERYWHERE.create(config_map_named("a"))),
+    ("only list and watch", lambda: EVERYWHERE.replace(config_map_named("a"))),
     ("only list and watch", lambda: EVERYWHERE.delete("a")),
     ("only list and watch", lambda: EVERYWHERE.delete_collection()),
     ("only list and watch", lambda: kp.Api(Foo, namespace=kp.ALL).status.get("a")),
@@ -139,9 +145,9 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("resource=", lambda: kp.Api(kp.KubeObject)),
     # subresources
     ("the subresource is empty", lambda: FOOS.subresource("")),
-    ("subresource of pods", lambda: wrong(CONFIG_MAPS).log("a")),
-    ("subresource of serviceaccounts", lambda: wrong(PODS).create_token("a")),
-    # what a definition or a resource says, which no type checker reads
+    ("subresource of pods", lambda: untyped(CONFIG_MAPS).log("a")),
+    ("subresource of serviceaccounts", lambda: untyped(PODS).create_token("a")),
+    # rules that depend on the definition or resource, which no type checker reads
     ("has no subresource 'status'", lambda: kp.Api(Shelf).status),
     ("has no subresource 'scale'", lambda: kp.Api(Shelf).scale),
     ("has no subresource 'scale'", lambda: kp.Api(kp.Metadata[Shelf]).scale),
@@ -163,7 +169,7 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("tail_lines", lambda: PODS.follow_log("p", tail_lines=-1)),
     ("all streams", lambda: PODS.log("p", tail_lines=5, stream="Stderr")),
     ("limit_bytes", lambda: PODS.log("p", limit_bytes=0)),
-    ("must be one of All", lambda: PODS.log("p", stream=wrong("stdout"))),
+    ("must be one of All", lambda: PODS.log("p", stream=untyped("stdout"))),
     ("the command is empty", lambda: PODS.exec("p", [])),
     ("list of words", lambda: PODS.exec("p", "ls -l")),
     ("tty without stderr", lambda: PODS.exec("p", ["sh"], tty=True, stderr=True)),
@@ -173,22 +179,22 @@ REFUSED: list[tuple[str, Callable[[], object]]] = [
     ("different ports", lambda: PODS.port_forward("p", [80, 80])),
     ("not a port", lambda: PODS.port_forward("p", [0])),
     ("not a port", lambda: PODS.port_forward("p", [65536])),
-    ("must be one of None", lambda: CONFIG_MAPS.as_table(include_object=wrong("All"))),
+    ("must be one of None", lambda: CONFIG_MAPS.as_table(include_object=untyped("All"))),
     # the server
     ("exclude cannot be combined", lambda: health("livez", check="etcd", exclude=["ping"])),
-    ("must be one of livez", lambda: health(wrong("metrics"))),
+    ("must be one of livez", lambda: health(untyped("metrics"))),
 ]
 
 
 @pytest.mark.parametrize(("sentence", "ask"), REFUSED, ids=[f"{n} {row[0]}" for n, row in enumerate(REFUSED)])
-def test_an_illegal_request_is_never_built(sentence: str, ask: Callable[[], object]) -> None:
+def test_an_illegal_request_is_refused(sentence: str, ask: Callable[[], object]) -> None:
     with pytest.raises((kp.InvalidRequest, TypeError)) as caught:
         ask()
     assert sentence in str(caught.value)
     assert isinstance(caught.value, TypeError) is (sentence == "unexpected keyword")
 
 
-def test_a_subresource_that_is_declared_in_either_way_can_be_asked_for() -> None:
+def test_a_subresource_that_is_declared_in_either_way_can_be_requested() -> None:
     assert kp.Api(Scaled).status.get("a").target.endswith("/scaleds/a/status")
     assert kp.Api(Scaled).scale.get("a").target.endswith("/scaleds/a/scale")
     assert dynamic(KNOWN).scale.get("a").target.endswith("/knowns/a/scale")
@@ -196,7 +202,7 @@ def test_a_subresource_that_is_declared_in_either_way_can_be_asked_for() -> None
     assert dynamic(logged).log("a").target.endswith("/loggeds/a/log")
 
 
-def test_a_subresource_that_nobody_knows_of_can_be_asked_for_by_name() -> None:
+def test_an_undeclared_subresource_can_be_requested_by_name() -> None:
     assert kp.Api(Shelf).subresource("status").get("a").target.endswith("/shelfs/a/status")
     assert kp.Api(core_v1.ConfigMap).subresource("status").get("a").target.endswith("/configmaps/a/status")
 
@@ -243,12 +249,12 @@ LEGAL: list[tuple[Callable[[], kp.RawRequest], dict[str, list[str]]]] = [
     ),
     (
         lambda: CONFIG_MAPS.create(
-            named("a"), dry_run=True, field_manager="m", field_validation="Strict", timeout=1
+            config_map_named("a"), dry_run=True, field_manager="m", field_validation="Strict", timeout=1
         ),
         {"dryRun": ["All"], "fieldManager": ["m"], "fieldValidation": ["Strict"], "timeout": ["1s"]},
     ),
     (
-        lambda: CONFIG_MAPS.apply(named("a"), field_manager="m", force=True),
+        lambda: CONFIG_MAPS.apply(config_map_named("a"), field_manager="m", force=True),
         {"fieldManager": ["m"], "force": ["true"]},
     ),
     (
@@ -287,7 +293,7 @@ def test_parameters_become_the_query(ask: Callable[[], kp.RawRequest], message: 
     assert query(ask()) == message
 
 
-def test_kube_rs_cases_a_continuation_carries_no_version_and_no_match() -> None:
+def test_a_continuation_has_no_resource_version_and_no_match_as_in_kube_rs() -> None:
     assert query(CONFIG_MAPS.list(limit=5, continue_="x")) == {"limit": ["5"], "continue": ["x"]}
 
 
@@ -298,10 +304,10 @@ def test_kube_rs_cases_a_continuation_carries_no_version_and_no_match() -> None:
         (lambda: EVERYWHERE.watch(bookmarks=False), "/api/v1/configmaps?watch=true"),
         (lambda: EVERYWHERE.as_table().list(), "/api/v1/configmaps"),
         (lambda: EVERYWHERE.get("a"), ""),
-        (lambda: EVERYWHERE.create(named("a", namespace="w")), ""),
-        (lambda: EVERYWHERE.replace(named("a", namespace="w")), ""),
+        (lambda: EVERYWHERE.create(config_map_named("a", namespace="w")), ""),
+        (lambda: EVERYWHERE.replace(config_map_named("a", namespace="w")), ""),
         (lambda: EVERYWHERE.merge_patch("a", {}), ""),
-        (lambda: EVERYWHERE.apply(named("a"), field_manager="m"), ""),
+        (lambda: EVERYWHERE.apply(config_map_named("a"), field_manager="m"), ""),
         (lambda: EVERYWHERE.delete("a"), ""),
         (lambda: EVERYWHERE.delete_collection(), ""),
         (lambda: kp.Api(Pod, namespace=kp.ALL).log("p"), ""),

@@ -1,11 +1,11 @@
-"""The few kinds that the protocol speaks in: read as servers write them, written as servers want them."""
+"""The kinds of the protocol are read as servers write them, and written as servers require."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
 
-from recorded import recording
+from recorded import read_recording
 
 import kubeproto as kp
 from kubeproto.kinds.authentication_v1 import TokenRequest
@@ -20,7 +20,7 @@ from kubeproto.objects import MicroTime, Table, decode, encode
 NOON = MicroTime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 
 
-def test_a_lease_has_six_digits_however_round_the_time_is() -> None:
+def test_times_of_a_lease_always_have_six_digits() -> None:
     lease = Lease(
         metadata=kp.ObjectMeta(name="l"),
         spec=LeaseSpec(holder_identity="me", lease_duration_seconds=15, renew_time=NOON),
@@ -34,7 +34,7 @@ def test_a_lease_has_six_digits_however_round_the_time_is() -> None:
     assert decode(encode(lease), Lease) == lease
 
 
-def test_a_lease_without_a_spec_is_one_that_nobody_holds() -> None:
+def test_a_lease_without_a_spec_has_no_holder() -> None:
     body = b'{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"}}'
     assert decode(body, Lease).spec.holder_identity is None
 
@@ -69,13 +69,13 @@ def test_an_event_of_the_core_group_is_read_without_its_time() -> None:
     assert event.deprecated_last_timestamp == datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-def test_no_replicas_are_sent_and_what_a_server_leaves_out_is_none() -> None:
+def test_zero_replicas_are_sent_and_omitted_replicas_are_none() -> None:
     scale = Scale(metadata=kp.ObjectMeta(name="d"), spec=ScaleSpec(replicas=0))
     assert json.loads(encode(scale))["spec"] == {"replicas": 0}
-    assert decode(recording("scale-get").response.content, Scale).spec.replicas is None
+    assert decode(read_recording("scale-get").response.content, Scale).spec.replicas is None
 
 
-def test_options_say_only_what_was_said() -> None:
+def test_options_contain_only_the_passed_arguments() -> None:
     assert encode(DeleteOptions()) == b"{}"
     options = DeleteOptions(preconditions=Preconditions(uid="u"), grace_period_seconds=0)
     assert json.loads(encode(options)) == {"preconditions": {"uid": "u"}, "gracePeriodSeconds": 0}
@@ -83,14 +83,14 @@ def test_options_say_only_what_was_said() -> None:
     assert "deleteOptions" in json.loads(encode(eviction))
 
 
-def test_a_token_request_always_says_its_audiences() -> None:
+def test_a_token_request_always_contains_audiences() -> None:
     request = kp.Api(ServiceAccount, namespace="w").create_token("sa")
     assert json.loads(request.body)["spec"] == {"audiences": []}
     assert decode(request.body, TokenRequest).spec.audiences == []
 
 
-def test_a_table_carries_its_rows_objects() -> None:
-    table = decode(recording("list-as-table").response.content, Table)
+def test_a_table_contains_the_objects_of_its_rows() -> None:
+    table = decode(read_recording("list-as-table").response.content, Table)
     assert table.rows[0].object is not None
     assert table.rows[0].object.metadata.name == "a"
     assert table.metadata.remaining_item_count == 18

@@ -1,4 +1,4 @@
-"""What an answer means: the value that the request promised, or an error that says what came instead."""
+"""A response is the value of its request, or an error that describes the response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from recorded import recording
+from recorded import read_recording
 from request_kinds import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -50,7 +50,7 @@ FOOS_ANYWHERE = kp.Api(kp.Metadata[ConfigMap], namespace="w")
         ((("Content-Encoding", "br"),), CONFIG_MAP, "'br'"),
     ],
 )
-def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
+def test_the_error_for_an_invalid_body_names_the_request_and_the_content(
     headers: kp.Headers, body: bytes, message: str
 ) -> None:
     for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
@@ -64,7 +64,7 @@ def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
         assert "private" not in str(caught.value)
 
 
-def test_a_long_object_that_was_cut_short_is_told_although_only_its_front_is_read() -> None:
+def test_a_truncated_object_is_an_error_although_only_its_start_is_decoded() -> None:
     identity = '"name":"a","namespace":"w","uid":"u","resourceVersion":"7","labels":{"a":"b"}'
     body = f'{{"kind":"ConfigMap","apiVersion":"v1","metadata":{{{identity}}},"data":{{"x":"{"y" * 9000}"}}}}'
     for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
@@ -74,7 +74,7 @@ def test_a_long_object_that_was_cut_short_is_told_although_only_its_front_is_rea
                 api.get("a").parse(200, (), bad.encode())
 
 
-def test_half_a_secret_is_not_quoted() -> None:
+def test_the_error_for_a_truncated_secret_does_not_quote_it() -> None:
     token = (
         b'{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","status":{"token":"s3cr3t","expir'
     )
@@ -83,10 +83,10 @@ def test_half_a_secret_is_not_quoted() -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
-def test_a_token_stands_in_no_repr() -> None:
-    recorded = recording("token-request-201").response
+def test_a_token_is_hidden_in_every_repr() -> None:
+    recorded = read_recording("token-request-201").response
     body = recorded.content.replace(b"<jwt>", b"s3cr3t")
-    reply = SERVICE_ACCOUNTS.create_token("sa1").parse(201, recorded.head, body)
+    reply = SERVICE_ACCOUNTS.create_token("sa1").parse(201, recorded.header_pairs, body)
     assert reply.value.status is not None
     assert reply.value.status.token == "s3cr3t"
     assert "s3cr3t" not in repr(reply)
@@ -100,26 +100,26 @@ def test_a_list_is_neither_a_table_nor_an_object() -> None:
         CONFIG_MAPS.as_table().list().parse(200, (), b'{"kind":"ConfigMapList","items":[]}')
 
 
-def test_a_list_may_say_null_for_no_items() -> None:
+def test_a_list_may_have_null_items() -> None:
     body = b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":null}'
     page = CONFIG_MAPS.list().parse(200, (), body).value
     assert (page.items, page.version) == ([], "7")
 
 
-def test_items_without_a_kind_get_the_one_of_the_list() -> None:
+def test_items_without_a_kind_get_the_kind_of_the_list() -> None:
     body = b'{"items":[{"metadata":{"name":"a"}}]}'
     for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
         (item,) = api.list().parse(200, (), body).value
         assert (item.kind, item.api_version) == ("ConfigMap", "v1")
 
 
-def test_a_table_may_say_null_for_its_rows() -> None:
+def test_a_table_may_have_null_rows() -> None:
     body = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":null,"rows":null}'
     table = CONFIG_MAPS.as_table().list().parse(200, (), body).value
     assert (table.columns, table.rows) == ((), [])
 
 
-def test_rq_26_an_error_that_is_not_a_status_keeps_its_code_its_wait_and_the_start_of_its_body() -> None:
+def test_rq_26_an_error_without_a_status_keeps_its_code_retry_after_and_start_of_body() -> None:
     with pytest.raises(kp.ServiceUnavailable) as caught:
         CONFIG_MAPS.list().parse(503, (("Retry-After", "7"),), b"<html>" + b"x" * 9000)
     assert caught.value.code == 503
@@ -130,32 +130,32 @@ def test_rq_26_an_error_that_is_not_a_status_keeps_its_code_its_wait_and_the_sta
 @pytest.mark.parametrize(
     "body", [gzip.compress(b'{"message":"no","status":"Failure","reason":"Forbidden"}', mtime=0), b"no gzip"]
 )
-def test_an_error_is_an_error_even_if_its_body_cannot_be_read(body: bytes) -> None:
+def test_an_error_response_with_an_undecodable_body_is_an_error(body: bytes) -> None:
     with pytest.raises(kp.Forbidden):
         CONFIG_MAPS.get("a").parse(403, GZIP, body)
 
 
-def test_rq_27_a_replace_says_whether_it_made_the_object() -> None:
+def test_rq_27_a_replace_reports_whether_it_created_the_object() -> None:
     obj = ConfigMap(metadata=kp.ObjectMeta(name="a"))
     assert CONFIG_MAPS.replace(obj).parse(201, (), CONFIG_MAP).created
     assert not CONFIG_MAPS.replace(obj).parse(200, (), CONFIG_MAP).created
 
 
-def test_rq_30_the_parts_of_a_path_stand_in_their_order() -> None:
+def test_rq_30_a_path_has_its_parts_in_order() -> None:
     assert FOOS.status.get("f").target == "/apis/wire.test/v1/namespaces/w/foos/f/status"
     assert kp.Api(Pod, namespace=kp.ALL).list().target == "/api/v1/pods"
     assert kp.Api(Pod).get("p").target == "/api/v1/namespaces/default/pods/p"
     assert DEPLOYMENTS.scale.get("d").target == "/apis/apps/v1/namespaces/w/deployments/d/scale"
 
 
-def test_rq_32_one_api_builds_as_many_requests_as_one_likes() -> None:
+def test_rq_32_an_api_builds_any_number_of_requests() -> None:
     first, second = CONFIG_MAPS.list(limit=1), CONFIG_MAPS.get("a")
     assert CONFIG_MAPS.list(limit=1) == first
     assert first.target != second.target
     assert [first.parse(200, (), b'{"items":[]}').value.items for _ in range(2)] == [[], []]
 
 
-def test_a_deletion_gives_the_object_or_the_word_that_it_is_gone() -> None:
+def test_a_deletion_returns_the_object_or_a_status() -> None:
     with_status = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"status":{"phase":"Running"}}'
     assert isinstance(PODS.delete("p").parse(200, (), with_status).value, Pod)
     assert isinstance(PODS.delete("p").parse(200, (), STATUS).value, kp.Status)
@@ -164,30 +164,30 @@ def test_a_deletion_gives_the_object_or_the_word_that_it_is_gone() -> None:
         PODS.delete("p").parse(200, (), CONFIG_MAP)
 
 
-def test_an_eviction_is_done_when_a_status_says_so() -> None:
+def test_an_eviction_succeeds_with_a_success_status() -> None:
     assert PODS.evict("p").parse(201, (), STATUS).value.success
     with pytest.raises(kp.RemoteProtocolError):
         PODS.evict("p").parse(201, (), CONFIG_MAP)
 
 
-def test_a_log_may_be_absent_and_may_hold_anything() -> None:
+def test_a_log_may_be_empty_and_contain_any_bytes() -> None:
     assert PODS.log("p").parse(204, (), b"").value == ""
     assert PODS.log("p").parse(200, (), b"half a line, \xff").value == "half a line, \ufffd"
 
 
-def test_ill_health_is_a_response() -> None:
+def test_a_failed_health_check_is_a_response() -> None:
     assert health().parse(200, (), b"ok").value.healthy
     assert not health("livez").parse(500, (), b"[-]etcd failed").value.healthy
     with pytest.raises(kp.Unauthorized):
         health().parse(401, (), b"")
 
 
-def test_a_hosted_version_has_numbers_too() -> None:
+def test_the_version_of_a_hosted_cluster_has_numbers() -> None:
     body = b'{"major":"1","minor":"27+","gitVersion":"v1.27.3-gke.100"}'
     assert version().parse(200, (), body).value.release == (1, 27)
 
 
-def test_openapi_documents_are_asked_for_by_the_index() -> None:
+def test_openapi_documents_are_requested_by_their_url_in_the_index() -> None:
     apps = {"serverRelativeURL": "/openapi/v3/apis/apps/v1?hash=AB%2F"}
     body = json.dumps({"paths": {"apis/apps/v1": apps, "version": {"serverRelativeURL": "/x"}}}).encode()
     index = openapi_index().parse(200, (), body).value
@@ -197,7 +197,7 @@ def test_openapi_documents_are_asked_for_by_the_index() -> None:
 
 
 @given(status=st.integers(100, 599), body=st.binary(max_size=40), coding=st.sampled_from([(), GZIP]))
-def test_any_answer_is_a_value_or_an_error_of_ours(status: int, body: bytes, coding: kp.Headers) -> None:
+def test_any_response_is_a_value_or_a_kubeproto_error(status: int, body: bytes, coding: kp.Headers) -> None:
     requests: list[Request[Any]] = [
         CONFIG_MAPS.get("a"),
         LOOSE_CONFIG_MAPS.list(),
@@ -249,11 +249,11 @@ VERSION_TEST = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
         (SERVICE_ACCOUNTS.create_token("s"), Safety.NOT_IDEMPOTENT),
     ],
 )
-def test_a_request_says_what_its_second_arrival_can_do(request_: Request[Any], safety: Safety) -> None:
+def test_a_request_has_the_safety_of_a_repetition(request_: Request[Any], safety: Safety) -> None:
     assert request_.safety is safety
 
 
-def test_deletions_and_evictions_carry_their_options_in_the_body() -> None:
+def test_deletions_and_evictions_have_options_in_the_body() -> None:
     request = CONFIG_MAPS.delete(
         "a", uid="u", resource_version="7", grace_period=0, propagation="Orphan", dry_run=True
     )
@@ -274,7 +274,7 @@ def test_deletions_and_evictions_carry_their_options_in_the_body() -> None:
     }
 
 
-def test_writes_of_metadata_and_of_loose_objects_say_their_kind() -> None:
+def test_writes_of_metadata_and_dynamic_objects_contain_their_kind() -> None:
     loose = LOOSE_CONFIG_MAPS.create(kp.Dynamic(metadata=kp.ObjectMeta(name="a"), content={"data": {}}))
     assert json.loads(loose.body) == {
         "kind": "ConfigMap",
@@ -293,7 +293,7 @@ def test_writes_of_metadata_and_of_loose_objects_say_their_kind() -> None:
     }
 
 
-def test_requests_say_which_codings_they_can_read() -> None:
+def test_requests_accept_the_supported_content_codings() -> None:
     def coding(request: kp.RawRequest) -> str | None:
         return dict(request.headers).get("Accept-Encoding")
 
@@ -301,14 +301,14 @@ def test_requests_say_which_codings_they_can_read() -> None:
     assert {coding(request) for request in (CONFIG_MAPS.watch(), PODS.follow_log("p"))} == {"identity"}
 
 
-def test_the_items_of_a_list_of_any_kind_keep_their_content_and_get_their_kind() -> None:
+def test_dynamic_items_of_a_list_keep_their_content_and_get_their_kind() -> None:
     pods = kp.Resource(group="", version="v1", kind="Pod", plural="pods")
     body = b'{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"},"spec":{"x":1}}]}'
     [pod] = kp.Api(kp.Dynamic, resource=pods).list().parse(200, (), body).value
     assert (pod.kind, pod.api_version, pod["spec"]) == ("Pod", "v1", {"x": 1})
 
 
-def test_an_item_that_is_not_an_object_keeps_nobody_from_the_others() -> None:
+def test_an_item_that_is_not_an_object_does_not_affect_the_others() -> None:
     body = b'{"kind":"ConfigMapList","items":[7,{"metadata":{"name":"moby"}}]}'
     page = kp.Api(ConfigMap).list().parse(200, (), body).value
     assert [problem.metadata.name for problem in page] == ["moby"]

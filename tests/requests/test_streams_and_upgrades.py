@@ -1,4 +1,4 @@
-"""Requests whose answer does not end by itself: watches, logs that are followed, and WebSockets."""
+"""Requests with endless responses: watches, followed logs and WebSockets."""
 
 from __future__ import annotations
 
@@ -13,68 +13,72 @@ import kubeproto as kp
 UNAUTHORIZED = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","code":401}'
 
 
-def cut(data: bytes, sizes: list[int]) -> list[bytes]:
-    pieces: list[bytes] = []
+def split_at_sizes(data: bytes, sizes: list[int]) -> list[bytes]:
+    parts: list[bytes] = []
     for size in sizes:
-        pieces.append(data[:size])
+        parts.append(data[:size])
         data = data[size:]
-    return [*pieces, data]
+    return [*parts, data]
 
 
 @given(lines=st.lists(st.binary(max_size=9)), sizes=st.lists(st.integers(0, 6)))
-def test_a_followed_log_is_its_lines_however_it_is_cut(lines: list[bytes], sizes: list[int]) -> None:
+def test_chunk_boundaries_do_not_change_the_lines_of_a_followed_log(
+    lines: list[bytes], sizes: list[int]
+) -> None:
     log = b"\n".join(lines)
     decoder = PODS.follow_log("p").open(200, ())
-    seen = [line for chunk in cut(log, sizes) for line in decoder.feed(chunk)] + decoder.finish()
+    received_lines = [
+        line for chunk in split_at_sizes(log, sizes) for line in decoder.feed(chunk)
+    ] + decoder.finish()
     content = log.split(b"\n")
-    assert seen == (content if content[-1] else content[:-1])
+    assert received_lines == (content if content[-1] else content[:-1])
 
 
-def test_a_line_without_end_comes_in_pieces_and_is_not_kept() -> None:
+def test_an_endless_line_is_returned_in_parts_and_not_buffered() -> None:
     decoder = PODS.follow_log("p").open(200, ())
-    pieces = [chunk for _ in range(40) for chunk in decoder.feed(b"x" * 100_000)] + decoder.finish()
-    assert b"".join(pieces) == b"x" * 4_000_000
-    assert max(map(len, pieces)) <= 1 << 20
+    parts = [chunk for _ in range(40) for chunk in decoder.feed(b"x" * 100_000)] + decoder.finish()
+    assert b"".join(parts) == b"x" * 4_000_000
+    assert max(map(len, parts)) <= 1 << 20
 
 
-def test_rq_25_a_refused_log_is_an_error_and_a_good_one_its_bytes() -> None:
-    refused = PODS.follow_log("p").open(401, ())
-    assert [refused.feed(chunk) for chunk in cut(UNAUTHORIZED, [5, 20])] == [[], [], []]
+def test_rq_25_a_refused_log_is_an_error_and_an_accepted_log_is_its_lines() -> None:
+    error_decoder = PODS.follow_log("p").open(401, ())
+    assert [error_decoder.feed(chunk) for chunk in split_at_sizes(UNAUTHORIZED, [5, 20])] == [[], [], []]
     with pytest.raises(kp.Unauthorized, match=r"^GET /api/v1/namespaces/w/pods/p/log: 401 Unauthorized"):
-        refused.finish()
-    good = PODS.follow_log("p").open(200, ())
-    assert good.feed(b"one\r\ntwo") == [b"one\r"]
-    assert good.finish() == [b"two"]
+        error_decoder.finish()
+    log_decoder = PODS.follow_log("p").open(200, ())
+    assert log_decoder.feed(b"one\r\ntwo") == [b"one\r"]
+    assert log_decoder.finish() == [b"two"]
 
 
-def test_an_endless_refusal_is_not_kept() -> None:
-    refused = PODS.follow_log("p").open(500, ())
+def test_an_endless_error_body_is_not_buffered() -> None:
+    error_decoder = PODS.follow_log("p").open(500, ())
     tracemalloc.start()
     for _ in range(80):
-        refused.feed(b"x" * 100_000)
-    previous_lines, _ = tracemalloc.get_traced_memory()
+        error_decoder.feed(b"x" * 100_000)
+    memory, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert previous_lines < 2_000_000
-    with pytest.raises(kp.ApiError) as caught:
-        refused.finish()
-    assert len(str(caught.value)) < 3000
+    assert memory < 2_000_000
+    with pytest.raises(kp.ApiError) as raised:
+        error_decoder.finish()
+    assert len(str(raised.value)) < 3000
 
 
-def test_rq_24_a_refused_watch_is_a_status_and_a_good_one_its_events() -> None:
-    refused = CONFIG_MAPS.watch().open(403, ())
+def test_rq_24_a_refused_watch_is_an_error_and_an_accepted_watch_is_its_events() -> None:
+    error_decoder = CONFIG_MAPS.watch().open(403, ())
     forbidden = UNAUTHORIZED.replace(b"Unauthorized", b"Forbidden").replace(b"401", b"403")
-    (failed,) = refused.feed(forbidden) + refused.finish()
+    (failed,) = error_decoder.feed(forbidden) + error_decoder.finish()
     assert isinstance(failed, kp.WatchFailed)
     assert failed.status.reason == "Forbidden"
-    good = CONFIG_MAPS.watch().open(200, ())
-    (event,) = good.feed(
+    log_decoder = CONFIG_MAPS.watch().open(200, ())
+    (event,) = log_decoder.feed(
         b'{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}}\n'
     )
     assert isinstance(event, kp.Added)
-    assert good.finish() == []
+    assert log_decoder.finish() == []
 
 
-def test_an_exec_offers_its_protocols_and_checks_the_choice() -> None:
+def test_an_exec_offers_protocols_and_checks_the_choice_of_the_server() -> None:
     request = PODS.exec("p", ["ls"])
     assert request.protocols == ("v5.channel.k8s.io", "v4.channel.k8s.io")
     assert request.accepted((("Sec-WebSocket-Protocol", "v4.channel.k8s.io"),)) == "v4.channel.k8s.io"
@@ -83,7 +87,7 @@ def test_an_exec_offers_its_protocols_and_checks_the_choice() -> None:
             request.accepted(headers)
 
 
-def test_a_response_that_neither_upgrades_nor_refuses_makes_no_sense() -> None:
+def test_a_response_without_upgrade_or_error_is_a_protocol_error() -> None:
     request = PODS.port_forward("p", [80])
     assert isinstance(request.refused(401, (), UNAUTHORIZED), kp.Unauthorized)
     for status in (200, 204, 302):

@@ -1,4 +1,4 @@
-"""A subresource of one kind is refused to the other kinds."""
+"""A subresource of a kind is refused for other kinds."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kubeproto.kinds.core_v1 import Secret
         ("resize", "pods"),
     ],
 )
-def test_a_subresource_of_one_kind_is_refused_to_another(name: str, home: str) -> None:
-    # As a kind of one's own, which says nothing of its subresources.
+def test_a_subresource_of_a_kind_is_refused_for_another_kind(name: str, home: str) -> None:
+    # A custom kind without declared subresources.
     api: Any = kp.Api(kp.Dynamic, resource=kp.Resource("example.com", "v1", "Book", "books"))
     with pytest.raises(kp.InvalidRequest, match=f"is a subresource of {home}, and unknown for Book"):
         getattr(api, name)
 
 
-def test_the_finalizers_in_a_spec_are_those_of_a_namespace() -> None:
+def test_only_namespaces_have_finalizers_in_the_spec() -> None:
     api: Any = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Secret", "secrets"), namespace="default")
     secret = Secret(metadata=kp.ObjectMeta(name="s", namespace="default"))
     with pytest.raises(kp.InvalidRequest, match="'finalize' is a subresource of namespaces"):

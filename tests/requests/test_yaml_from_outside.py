@@ -1,6 +1,6 @@
-"""Kilobytes of YAML whose aliases stand for gigabytes: each program that reads them refuses and stays small.
+"""Each reader refuses kilobytes of YAML whose aliases expand to gigabytes, and stays small.
 
-The memory is that of the whole process, as the kernel counts it.
+The test measures the memory of the whole process.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ LONG: Final = f"kind: &a {'x' * 100_000}\nitems: [{', '.join(['*a'] * 8_000)}]\n
 MANY: Final = "\n".join(
     ["a: &a [x, x, x, x, x, x, x, x, x]"]
     + [
-        f"{here}: &{here} [{', '.join([f'*{before}'] * 9)}]"
-        for before, here in zip("abcdefgh", "bcdefghi", strict=True)
+        f"{anchor}: &{anchor} [{', '.join([f'*{inner_anchor}'] * 9)}]"
+        for inner_anchor, anchor in zip("abcdefgh", "bcdefghi", strict=True)
     ]
 )
 FIELDS: Final = ", ".join(f"{'k' * 200}{number}: v" for number in range(500))
@@ -32,24 +32,24 @@ READERS: Final = {
 import kubeproto as kp
 try:
     kp.parse_manifest(text)
-    said = ""
+    error_text =  ""
 except kp.InvalidManifest as error:
-    said = str(error)
+    error_text =  str(error)
 """,
     "a kubeconfig": """
 from kubeproto.config import ConfigError, Kubeconfig
 try:
     Kubeconfig.parse(text, "config")
-    said = ""
+    error_text =  ""
 except ConfigError as error:
-    said = str(error)
+    error_text =  str(error)
 """,
     "definitions": """
 import io
 from kubeproto.kinds.__main__ import main
 sys.stderr = io.StringIO()
 main([{file!r}])
-said = sys.stderr.getvalue()
+error_text = sys.stderr.getvalue()
 """,
     "a request to the simulated server": """
 import kubeproto as kp
@@ -57,12 +57,12 @@ from kubeproto_sim import Cluster
 path = "/api/v1/namespaces/default/configmaps"
 request = kp.RawRequest("POST", path, (("Content-Type", "application/yaml"),), text)
 with Cluster().blocking_transport().send(request) as incoming:
-    said = f"{{incoming.status}}: {{b''.join(incoming)}}"
+    error_text =  f"{{incoming.status}}: {{b''.join(incoming)}}"
 """,
 }
 
 END: Final = """
-print("its aliases are refused" if "aliases" in said else said, flush=True)
+print("its aliases are refused" if "aliases" in error_text else error_text, flush=True)
 sys.stdin.readline()
 """
 
@@ -70,7 +70,7 @@ sys.stdin.readline()
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs procfs")
 @pytest.mark.parametrize("description", TEXTS)
 @pytest.mark.parametrize("reader", READERS)
-def test_aliases_take_no_memory_of_a_process(reader: str, description: str, tmp_path: Path) -> None:
+def test_a_reader_does_not_expand_aliases(reader: str, description: str, tmp_path: Path) -> None:
     assert len(TEXTS[description]) < 256 << 10
     file = tmp_path / "bomb.yaml"
     file.write_text(TEXTS[description])
@@ -84,5 +84,5 @@ def test_aliases_take_no_memory_of_a_process(reader: str, description: str, tmp_
         lines = Path(f"/proc/{child.pid}/status").read_text().splitlines()
         child.stdin.write("\n")
     peak = next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
-    # An interpreter with what it imports takes a third of it; what the text stands for would take gigabytes.
+    # The interpreter with its imports takes a third of it; the expanded text would take gigabytes.
     assert peak < 192 << 20
