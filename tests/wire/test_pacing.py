@@ -38,9 +38,11 @@ def conflict(failures: int) -> float:
 
 
 def log_of_a_pod(failures: int) -> float:
-    state, _ = log_tail.step(log_tail.Opening(run=1, at=0.0, failures=failures - 1), log_tail.Failed(), 0.0)
+    state, _ = log_tail.step(
+        log_tail.Opening(run=1, open_at=0.0, failures=failures - 1), log_tail.Failed(), 0.0
+    )
     assert isinstance(state, log_tail.Opening)
-    return state.at
+    return state.open_at
 
 
 @pytest.mark.parametrize(
