@@ -274,7 +274,7 @@ def test_a_version_that_the_webhooks_do_not_convert_is_refused() -> None:
         operator_with_new_version.add(Controller(client, NewBook, name="new").run(do_nothing))
         return operator_with_new_version
 
-    with pytest.raises(ValueError, match=r"NewBook is followed, and .* do not convert it"):
+    with pytest.raises(ValueError, match=r"NewBook is followed, but .* do not convert it"):
         objects_of(operator, PACKAGING)
 
 

@@ -21,7 +21,7 @@ from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import Client, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 from kubeproto_runtime.webhooks import ManagedCertificates, WebhookAddress, WebhookServer
-from kubeproto_runtime.webhooks._issued_certificates import ids_in, perform, read_chain
+from kubeproto_runtime.webhooks._issued_certificates import apply_decision, authority_ids, read_chain
 from kubeproto_serve import serve
 
 ADDRESS = WebhookAddress(namespace="default", service="hooks")
@@ -97,7 +97,7 @@ def bundles(cluster: sim.Cluster, shipped: list[kp.KubeObject]) -> list[frozense
             clients = [webhook["clientConfig"] for webhook in obj["webhooks"]]
         else:
             clients = [obj["spec"]["conversion"]["webhook"]["clientConfig"]]
-        id_sets += [ids_in(base64.b64decode(client.get("caBundle", ""))) for client in clients]
+        id_sets += [authority_ids(base64.b64decode(client.get("caBundle", ""))) for client in clients]
     return id_sets
 
 
@@ -191,7 +191,8 @@ def test_an_unusable_secret_is_replaced(
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
             good, other = (
-                perform(c.Begin(), None, ADDRESS.hosts, timestamp_of(client), c.Lifetimes()) for _ in range(2)
+                apply_decision(c.Begin(), None, ADDRESS.hosts, timestamp_of(client), c.Lifetimes())
+                for _ in range(2)
             )
             await client.create(Secret(metadata=meta, data=make_unusable(good, other)))
             managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
@@ -221,7 +222,7 @@ def test_certificates_of_a_leader_whose_clock_was_ahead_are_replaced(backend: Ba
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
             tomorrow = timestamp_of(client) + 86_400.0
-            future_data = perform(c.Begin(), None, ADDRESS.hosts, tomorrow, c.Lifetimes())
+            future_data = apply_decision(c.Begin(), None, ADDRESS.hosts, tomorrow, c.Lifetimes())
             await client.create(Secret(metadata=meta, data=future_data))
             managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
             client.start(managed.renew())
@@ -357,9 +358,9 @@ def test_an_authority_issues_nothing_before_all_bundles_have_it(backend: Backend
 
 
 def test_a_certificate_expires_no_later_than_its_authority() -> None:
-    issued_data = perform(c.Begin(), None, ADDRESS.hosts, 0.0, SHORT)
+    issued_data = apply_decision(c.Begin(), None, ADDRESS.hosts, 0.0, SHORT)
     issue_time = SHORT.authority - 100.0
-    chain = read_chain(perform(c.Issue(), issued_data, ADDRESS.hosts, issue_time, SHORT))
+    chain = read_chain(apply_decision(c.Issue(), issued_data, ADDRESS.hosts, issue_time, SHORT))
     assert chain is not None
     assert (chain.leaf.not_before, chain.leaf.not_after) == (issue_time, SHORT.authority)
     assert chain.leaf.issuer == chain.authorities[-1].id

@@ -267,7 +267,7 @@ def test_an_unusable_certificate_does_not_replace_the_last_valid_certificate(
                 assert (await exchange(stream, DEFAULT, review(book())))[0] == 200
 
     run_on(backend, main)
-    assert caplog.text.count("the last certificate stays in use") == 4
+    assert caplog.text.count("the previous certificate is served") == 4
     assert "PRIVATE" not in caplog.text
 
 

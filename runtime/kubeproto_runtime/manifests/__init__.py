@@ -1,5 +1,4 @@
-"""Manifests of an operator: its definitions, account, rights and Deployment, created from its
-declarations."""
+"""Manifests of an operator: definitions, account, roles and Deployment, generated from its declarations."""
 
 from .._access import RequiredAccess, dump_access, parse_access as parse_access
 from ._describing import OperatorLike as OperatorLike, description_of, operator_of as operator_of

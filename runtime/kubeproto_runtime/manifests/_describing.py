@@ -1,4 +1,4 @@
-"""`description_of`: the parts of a program, from each form in which it may define its operator."""
+"""`description_of`: returns the description of a program, from any value that defines its operator."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import TypeAlias, cast
 from ..operator import ControllerRun, Operator, ProgramDescription
 
 OperatorLike: TypeAlias = Operator | ControllerRun | Iterable[ControllerRun] | ProgramDescription
-"""An `Operator` with its controllers, controllers that are ready to run, or the description of a program
-without an Operator."""
+"""An `Operator` with its controllers, results of `Controller.run`, or a `ProgramDescription`."""
 
 
 def description_of(operator: object) -> ProgramDescription:
-    """Return the description of an `OperatorLike`; TypeError for anything else."""
+    """Return the description of an `OperatorLike`. Raise TypeError for other values."""
     return operator if isinstance(operator, ProgramDescription) else operator_of(operator).description
 
 
 def operator_of(operator: object) -> Operator:
-    """Return an Operator of a controller, or of several; TypeError for other values."""
+    """Return an operator of a controller, or of several. Raise TypeError for other values."""
     name = type(operator).__name__
     match operator:
         case Operator():
@@ -38,5 +37,5 @@ def operator_of(operator: object) -> Operator:
             pass
     raise TypeError(
         f"a {name} is not an operator: return an Operator to which controllers"
-        " were added, what Controller.run() returned, or a ProgramDescription"
+        " were added, the result of Controller.run(), or a ProgramDescription"
     )

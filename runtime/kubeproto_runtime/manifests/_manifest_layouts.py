@@ -1,4 +1,4 @@
-"""Manifests as files: a folder for ``kubectl apply -k``, or a Helm chart."""
+"""Layouts of manifests as files: a folder for ``kubectl apply -k``, or a Helm chart."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ version: "{}"
 
 
 def kustomization(objects: Iterable[Dynamic], *, image: str) -> dict[str, str]:
-    """Return a folder for kustomize: a file for each object, and a kustomization of them."""
+    """Return the files of a folder for kustomize: a file for each object, and the kustomization."""
     files = {_file_name(obj): dump_yaml(obj) for obj in objects}
     resources = "".join(f"- {file}\n" for file in files)
     return {"kustomization.yaml": _KUSTOMIZATION.format(resources, *_image_parts(image)), **files}
@@ -57,11 +57,12 @@ def _image_parts(image: str) -> tuple[str, str, str]:
 def helm_chart(
     objects: Iterable[Dynamic], *, name: str, namespace: str, version: str = "0.1.0"
 ) -> dict[str, str]:
-    """Return a Helm chart: definitions in ``crds/``, everything else as templates with a few values.
+    """Return the files of a Helm chart: definitions in ``crds/``, and templates of all other objects.
 
-    A definition with a conversion webhook names the namespace of the release, which Helm does not fill in
-    in ``crds/``: it is a template too, which Helm keeps when the release is deleted.
-    The Namespace is omitted: Helm installs into an existing one, or creates it with ``--create-namespace``.
+    A definition with a conversion webhook contains the namespace of the release. Helm does not process
+    templates in ``crds/``, so such a definition is a template too, which Helm keeps when the release is
+    deleted. The Namespace is omitted: Helm requires an existing namespace, or creates it with
+    ``--create-namespace``.
     """
     files: dict[str, str] = {}
     values: dict[str, Any] = {}
@@ -76,7 +77,7 @@ def helm_chart(
             document["metadata"].setdefault("annotations", {})[_RESOURCE_POLICY] = "keep"
         if obj.kind == "Deployment":
             values = _take_values(document["spec"])
-        text = _yaml(_move_to_release(document, namespace))
+        text = _dump_yaml(_move_to_release(document, namespace))
         files[f"templates/{_file_name(obj)}"] = _write_template(text)
     lines = [f"{key}: {msgspec.json.encode(value).decode()}\n" for key, value in values.items()]
     return {"Chart.yaml": _CHART.format(name, version), "values.yaml": "".join(lines), **files}
@@ -95,7 +96,7 @@ def _take_values(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _move_to_release(value: Any, namespace: str) -> Any:
-    """Return a document with the namespace of the release instead of its own."""
+    """Return a document with the namespace of the release in place of `namespace`."""
     match value:
         case dict():
             members = cast("dict[str, Any]", value)
@@ -118,7 +119,7 @@ def _move_member(key: str, value: Any, namespace: str) -> Any:
 
 def _write_template(text: str) -> str:
     return (
-        text.replace("{{", '{{ "{{" }}')  # in a description or a match condition
+        text.replace("{{", '{{ "{{" }}')  # a description or a match condition may contain it
         .replace(_NAMESPACE, "{{ .Release.Namespace }}")
         .replace(_IMAGE, "{{ .Values.image }}")
         .replace(str(_REPLICAS), "{{ .Values.replicas }}")
@@ -135,5 +136,5 @@ def _namespace_suffix(obj: Dynamic) -> str:
     return f"-in-{obj.metadata.namespace}" if obj.kind in ("Role", "RoleBinding") else ""
 
 
-def _yaml(document: dict[str, Any]) -> str:
+def _dump_yaml(document: dict[str, Any]) -> str:
     return dump_yaml(parse_manifest(msgspec.json.encode(document)))

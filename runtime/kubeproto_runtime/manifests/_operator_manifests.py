@@ -1,4 +1,4 @@
-"""`manifests`: everything that a program needs in a cluster, as objects in the order of application."""
+"""`manifests`: returns the objects that a program needs in a cluster, in the order of their application."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
 def manifests(description: ProgramDescription, packaging: Packaging) -> list[Dynamic]:
     """Return the objects that a program needs, in the order of their dependencies.
 
-    Definitions, Namespace, ServiceAccount, roles and bindings, Services, NetworkPolicy, PodDisruptionBudget,
-    Deployment, and the webhook configurations last: from then on the API server calls the webhooks.
-    ValueError if replicas would interfere with each other, or if `ManagedCertificates` are for other names
-    than the webhooks have here.
+    These are definitions, Namespace, ServiceAccount, roles and bindings, Services, NetworkPolicy,
+    PodDisruptionBudget, Deployment, and last the webhook configurations, because the API server calls the
+    webhooks as soon as these exist. Raise ValueError if replicas would interfere with each other, or if
+    `ManagedCertificates` are valid for other names than those of the webhooks in these manifests.
     """
-    packaging = _complete(description, packaging)
+    packaging = _fill_defaults(description, packaging)
     address = WebhookAddress(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
     documents = [
-        document | _add_labels(document, packaging)
+        document | _labelled_metadata(document, packaging)
         for document in _documents(description, packaging, address)
     ]
     _check_certificates(documents, description, address)
     return parse_manifest(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}))
 
 
-def _complete(description: ProgramDescription, packaging: Packaging) -> Packaging:
+def _fill_defaults(description: ProgramDescription, packaging: Packaging) -> Packaging:
     replicas = packaging.replicas or (2 if description.lease else 1)
     if replicas > 1 and description.follows and description.reconciles and not description.lease:
         raise ValueError(
@@ -85,12 +85,12 @@ def _document(api_version: str, kind: str, name: str, namespace: str = "", **met
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **optional, **metadata}}
 
 
-def _add_labels(document: Document, packaging: Packaging) -> Document:
+def _labelled_metadata(document: Document, packaging: Packaging) -> Document:
     labels = {"app.kubernetes.io/name": packaging.name, **document["metadata"].get("labels", {})}
     return {"metadata": {**document["metadata"], "labels": labels}}
 
 
-# Rights
+# Roles
 
 
 def _roles(description: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
@@ -103,7 +103,7 @@ def _role(
 ) -> Iterator[Document]:
     name = packaging.name
     role = _document(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
-    yield role | {"rules": [_rule(rule) for rule in rules]}
+    yield role | {"rules": [_rule_document(rule) for rule in rules]}
     binding = _document(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
     account = {"kind": "ServiceAccount", "name": packaging.name, "namespace": packaging.namespace}
     yield binding | {
@@ -112,7 +112,7 @@ def _role(
     }
 
 
-def _rule(rule: RoleRule) -> Document:
+def _rule_document(rule: RoleRule) -> Document:
     names = {"resourceNames": list(rule.names)} if rule.names else {}
     return {
         "apiGroups": [rule.group], "resources": [rule.resource], **names, "verbs": list(rule.verbs),
@@ -133,7 +133,7 @@ def _definitions(
         versions = [kind for kind in kinds if _kind_of(kind) == _kind_of(webhooks.kind)]
         if missing := [kind for kind in versions if kind not in webhooks.conversions.classes]:
             raise ValueError(
-                f"{missing[0].__name__} is followed, and {webhooks} do not convert it: add it with convert()"
+                f"{missing[0].__name__} is followed, but {webhooks} do not convert it: add it with convert()"
             )
         kinds = [kind for kind in kinds if kind not in versions]
     yield from map(to_builtins, definitions_of(kinds))
@@ -160,7 +160,7 @@ def _configurations(
 
 
 def _inject_authority(document: Document, description: ProgramDescription, packaging: Packaging) -> Document:
-    """Have cert-manager insert its authority, if the certificate is in files."""
+    """Return a document into which cert-manager injects its authority, if the certificate is in files."""
     if description.webhooks is None or not isinstance(description.webhooks.certificates, CertificateFiles):
         return document
     annotations = {INJECT_FROM: f"{packaging.namespace}/{packaging.name}-webhooks"}
@@ -170,7 +170,7 @@ def _inject_authority(document: Document, description: ProgramDescription, packa
 def _check_certificates(
     documents: list[Document], description: ProgramDescription, address: WebhookAddress
 ) -> None:
-    """Refuse certificates that the API server would not trust with the objects of these manifests."""
+    """Raise ValueError for certificates that the API server would not trust after these manifests."""
     certificates = description.webhooks.certificates if description.webhooks is not None else None
     if not isinstance(certificates, ManagedCertificates):
         return

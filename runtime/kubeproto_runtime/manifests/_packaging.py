@@ -1,4 +1,4 @@
-"""`Packaging` and `dockerfile`: the settings of an operator's manifests, and its image."""
+"""`Packaging` and `dockerfile`: the settings of an operator's manifests, and the Dockerfile of its image."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Packaging(Struct, frozen=True, kw_only=True):
     """The settings of an operator's manifests.
 
     `name` is the name of the Deployment, the account and the roles; it is the default of `namespace`.
-    `access` are the rights that the operator's requests need: see
+    `access` contains the permissions that the operator's requests need; see
     `kubeproto_runtime.testing.AccessRecorder`.
     """
 
@@ -33,14 +33,14 @@ class Packaging(Struct, frozen=True, kw_only=True):
     namespace: str = ""
     image: str = ""
     replicas: int = 0  # 2 with an election, otherwise 1
-    command: tuple[str, ...] = ()  # by default that of the image
+    command: tuple[str, ...] = ()  # by default the command of the image
     access: frozenset[RequiredAccess] = frozenset()
 
 
 def dockerfile(
     program: str, *, files: str = "", extras: str = "runtime,asyncio", python: str = "3.13"
 ) -> str:
-    """Return a Dockerfile of an operator whose program is a file in the folder of the build.
+    """Return a Dockerfile of an operator whose program is a file in the build context.
 
     `files` are copied, by default only the program; `extras` are the extras of kubeproto to install.
     """

@@ -1,10 +1,10 @@
-"""The rights of an operator, from the declarations of its parts and from its recorded requests, as roles.
+"""The roles of an operator, from the declarations of its parts and from its recorded requests.
 
-| scope | becomes |
+| scope of a permission | role |
 |---|---|
-| its own namespace | a Role there |
-| objects of namespaces that it names | a Role in each of them |
-| objects of all namespaces, or of the cluster | a ClusterRole |
+| "own": the namespace of the operator | a Role in this namespace |
+| "namespaces", if the operator is limited to namespaces | a Role in each of these namespaces |
+| "namespaces" otherwise, and "cluster" | a ClusterRole |
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from ..operator import ProgramDescription
 
-OWN: Final = "(own)"  # means the program's namespace, unless its name is passed to `roles`
+OWN: Final = "(own)"  # the program's namespace, unless its name is passed to `roles`
 CLUSTER: Final = ""
 _LEASES: Final = ("coordination.k8s.io", "leases")
-# In the order in which Kubernetes' own roles have them.
+# The order of the verbs in the roles that Kubernetes defines.
 _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 
 class RoleRule(Struct, frozen=True, order=True):
-    """Verbs on a resource, or on its objects of these names."""
+    """Verbs on a resource, or on its objects with these names."""
 
     group: str
     resource: str
@@ -38,9 +38,10 @@ class RoleRule(Struct, frozen=True, order=True):
 
 
 def required_access(description: ProgramDescription) -> frozenset[RequiredAccess]:
-    """Return the rights that an operator needs besides those of its reconciles.
+    """Return the permissions that an operator needs besides those of its reconciles.
 
-    They allow it to follow its kinds, hold its lease, and issue the certificates of its webhooks.
+    The operator needs them to follow its kinds, to hold its lease, and to issue the certificates of its
+    webhooks.
     """
     access: set[RequiredAccess] = set()
     for followed in description.follows:
@@ -62,25 +63,24 @@ def required_access(description: ProgramDescription) -> frozenset[RequiredAccess
 def roles(
     description: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own_namespace: str = OWN
 ) -> dict[str, tuple[RoleRule, ...]]:
-    """Return the rules by namespace: `CLUSTER` for a ClusterRole, `own_namespace` for the program's
-    namespace."""
+    """Return the rules of each role by its namespace; `CLUSTER` is the key of the ClusterRole."""
     namespaces = reconciled_namespaces(description)
     access_by_namespace: dict[str, set[RequiredAccess]] = {}
     for access in required_access(description) | set(recorded):
         match access.scope:
             case "own":
-                places: tuple[str, ...] = (own_namespace,)
+                role_namespaces: tuple[str, ...] = (own_namespace,)
             case "cluster":
-                places = (CLUSTER,)
+                role_namespaces = (CLUSTER,)
             case "namespaces":
-                places = namespaces or (CLUSTER,)
-        for namespace in places:
+                role_namespaces = namespaces or (CLUSTER,)
+        for namespace in role_namespaces:
             access_by_namespace.setdefault(namespace, set()).add(access)
-    return {namespace: _rules(needed) for namespace, needed in sorted(access_by_namespace.items())}
+    return {namespace: _merge_rules(required) for namespace, required in sorted(access_by_namespace.items())}
 
 
 def reconciled_namespaces(description: ProgramDescription) -> tuple[str, ...]:
-    """Return the namespaces that an operator is limited to; none if it follows a kind in all namespaces."""
+    """Return the namespaces to which an operator is limited; empty if it follows a kind in all namespaces."""
     namespaces = [
         namespace
         for followed in description.follows
@@ -91,27 +91,27 @@ def reconciled_namespaces(description: ProgramDescription) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) if len(names) == len(namespaces) else ()
 
 
-def _rules(accesses: Iterable[RequiredAccess]) -> tuple[RoleRule, ...]:
+def _merge_rules(accesses: Iterable[RequiredAccess]) -> tuple[RoleRule, ...]:
     verbs: dict[tuple[str, str, str], set[str]] = {}
     for access in accesses:
         verbs.setdefault((access.group, access.resource, access.name), set()).add(access.verb)
-    # A right on all objects of a resource needs no rule for single objects.
-    least = {
+    # A verb on all objects of a resource is not repeated for single objects.
+    minimal = {
         (group, resource, name): allowed - (verbs.get((group, resource, ""), set()) if name else set())
         for (group, resource, name), allowed in verbs.items()
     }
     grouped: dict[tuple[str, str, tuple[str, ...], bool], list[str]] = {}
-    for (group, resource, name), allowed in sorted(least.items()):
+    for (group, resource, name), allowed in sorted(minimal.items()):
         if allowed:
-            grouped.setdefault((group, resource, _in_order(allowed), bool(name)), []).append(name)
+            grouped.setdefault((group, resource, _sort_verbs(allowed), bool(name)), []).append(name)
     return tuple(
         sorted(
-            RoleRule(group, resource, tuple(names_of_objects) if limited else (), allowed)
-            for (group, resource, allowed, limited), names_of_objects in grouped.items()
+            RoleRule(group, resource, tuple(names) if limited else (), allowed)
+            for (group, resource, allowed, limited), names in grouped.items()
         )
     )
 
 
-def _in_order(verbs: Iterable[str]) -> tuple[str, ...]:
+def _sort_verbs(verbs: Iterable[str]) -> tuple[str, ...]:
     order = {verb: index for index, verb in enumerate(_VERBS)}
     return tuple(sorted(verbs, key=lambda verb: (order.get(verb, len(order)), verb)))

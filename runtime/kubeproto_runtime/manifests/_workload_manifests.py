@@ -20,7 +20,7 @@ else:
     Document = dict
 
 _USER = 65532  # the user nonroot of distroless images
-_AFTER_GRACE = 10  # seconds in which a process releases its lease and ends
+_EXIT_TIME = 10  # seconds after the grace period, in which a process releases its lease and exits
 
 
 def _metadata(name: str, packaging: Packaging) -> Document:
@@ -34,12 +34,14 @@ def _pod_labels(packaging: Packaging) -> Document:
 def deployment(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the Deployment.
 
-    Without an election the old pod ends before the new one begins: two would reconcile the same objects.
+    Without an election the old pod is deleted before the new pod is created, because two pods would reconcile
+    the same objects.
     """
+    template = {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod_spec(description, packaging)}
     spec: Document = {
         "replicas": packaging.replicas,
         "selector": {"matchLabels": _pod_labels(packaging)},
-        "template": {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod(description, packaging)},
+        "template": template,
     }
     if description.reconciles and not description.lease:
         spec["strategy"] = {"type": "Recreate"}
@@ -47,11 +49,11 @@ def deployment(description: ProgramDescription, packaging: Packaging) -> Documen
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
-def _pod(description: ProgramDescription, packaging: Packaging) -> Document:
+def _pod_spec(description: ProgramDescription, packaging: Packaging) -> Document:
     pod: Document = {
         "serviceAccountName": packaging.name,
         "automountServiceAccountToken": True,
-        "terminationGracePeriodSeconds": math.ceil(description.grace) + _AFTER_GRACE,
+        "terminationGracePeriodSeconds": math.ceil(description.grace) + _EXIT_TIME,
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": _USER,
@@ -82,7 +84,7 @@ def _container(description: ProgramDescription, packaging: Packaging) -> Documen
     if ports := [{"name": name, "containerPort": port} for name, port in _ports(description).items()]:
         container["ports"] = ports
     if description.health_port:
-        ready = "/readyz/webhooks" if _converts(description) else "/readyz"
+        ready = "/readyz/webhooks" if _may_convert_own_objects(description) else "/readyz"
         container["startupProbe"] = _probe(ready, periodSeconds=2, failureThreshold=90)
         container["livenessProbe"] = _probe("/livez", periodSeconds=10, failureThreshold=3)
         container["readinessProbe"] = _probe(ready, periodSeconds=5, failureThreshold=3)
@@ -97,11 +99,11 @@ def _container(description: ProgramDescription, packaging: Packaging) -> Documen
     return container
 
 
-def _converts(description: ProgramDescription) -> bool:
-    """Return whether its caches may need its webhooks.
+def _may_convert_own_objects(description: ProgramDescription) -> bool:
+    """Return whether the caches of a program may need its own conversion webhooks.
 
-    The API server calls only the webhooks of ready pods. To list objects that are stored in another version
-    it has to call them, so a pod that became ready only after its caches had synced would never become ready.
+    The API server sends webhooks only to ready pods, and must call the conversion webhook to list objects
+    that are stored in another version. A pod whose readiness requires synced caches would never become ready.
     """
     server = description.webhooks
     return server is not None and any(webhooks.conversions for webhooks in server.webhooks.webhooks)
@@ -123,7 +125,7 @@ def _ports(description: ProgramDescription) -> dict[str, int]:
 def _mounts(description: ProgramDescription) -> dict[str, str]:
     if description.webhooks is None:
         return {}
-    mounts = {"tmp": "/tmp"}  # a key is handed to OpenSSL in a file
+    mounts = {"tmp": "/tmp"}  # OpenSSL reads keys from files
     if isinstance(description.webhooks.certificates, CertificateFiles):
         mounts["certificates"] = description.webhooks.certificates.folder
     return mounts
@@ -138,7 +140,7 @@ def _volumes(description: ProgramDescription, packaging: Packaging) -> list[Docu
 
 
 def disruption_budget(packaging: Packaging) -> Document:
-    """Return the PodDisruptionBudget: one pod at a time, so that the node of a single pod can be drained."""
+    """Return the PodDisruptionBudget. It allows the eviction of a single replica, so nodes can be drained."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -148,16 +150,16 @@ def disruption_budget(packaging: Packaging) -> Document:
 
 
 def network_policy(description: ProgramDescription, packaging: Packaging) -> Document:
-    """Return the NetworkPolicy: ingress to what the pods serve; egress to DNS and the API server.
+    """Return the NetworkPolicy: ingress to the ports of the pods, egress to DNS and the API server.
 
-    The API server and the kubelet are not in the network of pods, so no selector can name them: only ports
+    The API server and the kubelet are not in the network of pods, so no selector matches them. Only the ports
     are limited.
     """
-    incoming = [{"port": name} for name in _ports(description)]
+    ingress_ports = [{"port": name} for name in _ports(description)]
     spec: Document = {
         "podSelector": {"matchLabels": _pod_labels(packaging)},
         "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"ports": incoming}] if incoming else [],
+        "ingress": [{"ports": ingress_ports}] if ingress_ports else [],
         "egress": [
             {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]},
             {"ports": [{"port": 443}, {"port": 6443}]},
@@ -172,7 +174,7 @@ def network_policy(description: ProgramDescription, packaging: Packaging) -> Doc
 
 
 def http_service(description: ProgramDescription, packaging: Packaging) -> Document:
-    """Return the Service through which others in the cluster call the program."""
+    """Return the Service through which clients in the cluster call the program."""
     target = "health" if description.http_port == description.health_port else "http"
     return _service(packaging.name, packaging, {"name": "http", "port": 80, "targetPort": target})
 

@@ -1,4 +1,4 @@
-"""A simulated cluster for the tests of a program: a client, faults, and virtual time.
+"""Tests of programs against a simulated cluster, with injected faults and in virtual time.
 
 ::
 
@@ -9,13 +9,13 @@
     run(main, backend="trio")
 
 Time is a property of the event loop. `run` uses a loop whose clock jumps to the next timer as soon as there
-is no work, so an hour of sleeping costs nothing. This applies to deadlines, backoffs and the sleeps of a
-reconciler. `simulated` also works on an ordinary loop, in real time. The clock does not wait for your own
-threads; it jumps while they run.
+is no work, so an hour of sleeping takes no time. This applies to deadlines, backoffs and the sleeps of a
+reconcile. `simulated` also works on an ordinary loop, in real time. The clock does not wait for your own
+threads: it jumps while they run.
 
-`install_webhooks` registers the webhooks of a program in the cluster, which calls them in process;
-`connect_webhooks` does so where their configurations exist already. `AccessRecorder` records the rights that
-the requests of a program need.
+`install_webhooks` registers the webhooks of a program in the cluster, which calls them in process.
+`connect_webhooks` does the same for webhooks whose configurations exist already. `AccessRecorder` records the
+permissions that the requests of a program need.
 
 Without an event loop, `simulated_blocking` provides a `BlockingClient` on the clock of the cluster.
 """

@@ -1,4 +1,4 @@
-"""`AccessRecorder`: the rights that the requests of a simulated operator need."""
+"""`AccessRecorder`: records the permissions that the requests of a simulated operator need."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _CREATED: Final = 201
 # Objects of these groups are few and have fixed names, so a rule can name them.
 _NAMED_GROUPS: Final = ("admissionregistration.k8s.io", "apiextensions.k8s.io")
 _EVENTS: Final = ("events.k8s.io", "create")
-# Kubernetes' default roles allow them to every account.
+# The default roles of Kubernetes permit them for every account.
 _GRANTED_TO_ALL: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 class AccessRecorder:
-    """Records the rights that the requests of a client need: the argument `recorder` of `simulated`.
+    """Records the permissions that the requests of a client need; the argument `recorder` of `simulated`.
 
     ::
 
@@ -34,8 +34,9 @@ class AccessRecorder:
             ...
         recorder.save("access.json")    # for `kubeproto manifests --access access.json`
 
-    `namespace` is the operator's own namespace, with its Lease and its Secrets: rights in it are for single
-    objects. The objects that it reconciles in a test should be in another namespace.
+    `namespace` is the namespace of the operator, with its Lease and its Secrets. Permissions in this
+    namespace are limited to single objects, so a test should use another namespace for the objects that the
+    operator reconciles.
     """
 
     def __init__(self, *, namespace: str) -> None:
@@ -43,10 +44,10 @@ class AccessRecorder:
         self.needed: set[RequiredAccess] = set()
 
     def __repr__(self) -> str:
-        return f"<{len(self.needed)} rights needed so far>"
+        return f"<{len(self.needed)} required permissions so far>"
 
     def record(self, request: RawRequest, response: ServerResponse | None = None) -> None:
-        """Record a request; a write that has created an object needs the right to create as well."""
+        """Record a request. A patch that created an object needs permission to create it as well."""
         attributes = attributes_of(request)
         if not attributes.is_resource_request or attributes.group in _GRANTED_TO_ALL:
             return
@@ -59,13 +60,13 @@ class AccessRecorder:
             RequiredAccess(attributes.group, attributes.resource_path, attributes.verb, scope, name)
         )
         if (attributes.group, attributes.verb) == _EVENTS:
-            # A repeated Event is patched, but few tests last until then.
+            # A repeated Event is patched, but few tests repeat an Event.
             self.needed.add(RequiredAccess(attributes.group, attributes.resource_path, "patch", scope))
         if response is not None and response.status == _CREATED and attributes.verb in ("patch", "update"):
             self.needed.add(RequiredAccess(attributes.group, attributes.resource, "create", scope))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Add the rights to a file, which several tests may share."""
+        """Add the permissions to a file, which several tests may share."""
         file = Path(path)
         saved = parse_access(file.read_bytes()) if file.exists() else frozenset[RequiredAccess]()
         if not self.needed <= saved:

@@ -1,13 +1,13 @@
-"""`explore`: repeat a scenario with a fault at each write in turn, and compare the results.
+"""`explore`: repeats a scenario with a fault at each write in turn, and compares the final states.
 
-    clean run ──► the writes with an effect, the final state
-    each write and fault ──► a run of its own ──► the same final state, or a `Difference`
+    clean run ──► writes with an effect, final state
+    each write and fault ──► a separate run ──► the same final state, or a `Difference`
 
-An operator that reconciles towards a desired state ends in the same state after any fault. An operator that
-counts events, or loses the second of two actions if it dies in between, does not.
+An operator that reconciles towards a desired state reaches the same state after any fault. An operator that
+counts events, or forgets the second of two actions after a crash between them, does not.
 
-Each run repeats the scenario from its start: a cluster can be forked in the middle, the memory of an operator
-cannot.
+Each run repeats the scenario from its start, because the memory of an operator cannot be forked like a
+cluster.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-RESTART: Final = 1.0  # seconds until a killed process is restarted
+RESTART_DELAY: Final = 1.0  # seconds
 IGNORED: Final = frozenset(("events", "events.events.k8s.io", "leases.coordination.k8s.io"))
-_CHECK: Final = 1.0
+_CHECK_INTERVAL: Final = 1.0  # seconds
 _OPERATOR: Final[Author] = "operator"
 _OPERATOR_FAULTS: Final[tuple[InjectedFault, ...]] = (
     "crash before",
@@ -56,7 +56,7 @@ class Difference(Struct, frozen=True):
 
     injection: Injection
     write: ObservedWrite
-    lines: tuple[str, ...]  # the differences
+    lines: tuple[str, ...]  # the differing lines of the final state
     transcript: tuple[str, ...]  # the writes of the run, in their order
 
     def __str__(self) -> str:
@@ -80,10 +80,10 @@ class Exploration(Struct, frozen=True):
             raise AssertionError(str(self))
 
     def __str__(self) -> str:
-        changing = sum(write.changed for write in self.writes)
+        count = sum(write.changed for write in self.writes)
         differing = len(self.differences)
-        head = f"{self.runs} runs, each with a fault at one of {changing} writes; {differing} end differently"
-        return "\n\n".join([head, *map(str, self.differences)])
+        summary = f"{self.runs} runs, each with a fault at one of {count} writes; {differing} end differently"
+        return "\n\n".join([summary, *map(str, self.differences)])
 
 
 def explore(
@@ -100,39 +100,39 @@ def explore(
 ) -> Exploration:
     """Run a scenario without faults, then once for each fault at each write, and compare the final states.
 
-    `operator` creates and runs a new operator, which must share nothing with the previous one; `scenario`
-    acts as the users, with its own client. Each run begins on a fork of `cluster`, in virtual time. It ends
-    when nothing has changed for `quiet` seconds after the scenario; after `within` seconds it has failed to
-    settle. `faults` are injected at each write with an effect. `only` has the injections of some runs, as a
-    `Difference` prints them, and these runs are logged. Resources that are `ignored` may differ. Raises
-    ValueError if the clean run fails or does not settle: then there is nothing to compare with.
+    `operator` creates and runs a new operator, which must not share state with the previous operator.
+    `scenario` acts as the users, with its own client. Each run begins on a fork of `cluster`, in virtual
+    time. It ends when nothing has changed for `quiet` seconds after the scenario; it fails if this does not
+    happen within `within` seconds. `faults` are injected at each write with an effect. `only` limits the runs
+    to some injections, as a `Difference` prints them, and enables the log of these runs. Resources in
+    `ignored` are not compared. Raise ValueError if the clean run fails or does not settle.
 
     ::
 
         explore(operator, scenario, cluster=Cluster(crds=[Book])).check()
     """
     settings = _Settings(operator, scenario, cluster, quiet, within, frozenset(ignored), backend)
-    clean = _run_with(settings, None)
-    if clean.failure:
-        raise ValueError(f"the run without faults {clean.failure}:\n" + "\n".join(clean.transcript))
-    injections = list(_injections(clean.writes, faults)) if only is None else list(only)
+    clean_run = _run_with(settings, None)
+    if clean_run.failure:
+        raise ValueError(f"the run without faults {clean_run.failure}:\n" + "\n".join(clean_run.transcript))
+    injections = list(_choose_injections(clean_run.writes, faults)) if only is None else list(only)
     differences: list[Difference] = []
     for injection in injections:
-        if not 0 < injection.write <= len(clean.writes):
-            raise ValueError(f"{injection}: the clean run has {len(clean.writes)} writes")
-        with _logging(only is not None):
+        if not 0 < injection.write <= len(clean_run.writes):
+            raise ValueError(f"{injection}: the clean run has {len(clean_run.writes)} writes")
+        with _log_enabled(only is not None):
             outcome = _run_with(settings, injection)
         lines = [f"the run {outcome.failure}"] if outcome.failure else []
-        lines += state_diff(clean.state, outcome.state)
+        lines += state_diff(clean_run.state, outcome.state)
         if lines:
-            write = clean.writes[injection.write - 1]
+            write = clean_run.writes[injection.write - 1]
             differences.append(Difference(injection, write, tuple(lines), outcome.transcript))
-    return Exploration(clean.writes, len(injections), tuple(differences))
+    return Exploration(clean_run.writes, len(injections), tuple(differences))
 
 
 @contextmanager
-def _logging(enabled: bool) -> Generator[None]:
-    """Enable or disable the log of the runtime: hundreds of runs would print a traceback for each fault."""
+def _log_enabled(enabled: bool) -> Generator[None]:
+    """Disable the log of the runtime unless `enabled`: hundreds of runs log a traceback for each fault."""
     log = logging.getLogger("kubeproto")
     level = log.level
     if not enabled:
@@ -157,13 +157,15 @@ class _Outcome(Struct, frozen=True):
     state: dict[str, str]
     writes: tuple[ObservedWrite, ...]
     transcript: tuple[str, ...]
-    failure: str  # why there is no final state; empty if there is one
+    failure: str  # the reason why there is no final state, or empty
 
 
-def _injections(writes: tuple[ObservedWrite, ...], faults: Collection[InjectedFault]) -> Iterable[Injection]:
+def _choose_injections(
+    writes: tuple[ObservedWrite, ...], faults: Collection[InjectedFault]
+) -> Iterable[Injection]:
     for write in writes:
         if not write.changed:
-            continue  # a write without an effect cannot be half done
+            continue  # a fault at a write without an effect cannot change the final state
         for fault in faults:
             if fault in _OPERATOR_FAULTS and write.author != _OPERATOR:
                 continue
@@ -182,7 +184,7 @@ def _run_with(settings: _Settings, injection: Injection | None) -> _Outcome:
 
 
 async def _run_scenario(settings: _Settings, observed: ObservedRun) -> str:
-    """Run a scenario to its end; return why it did not settle, empty if it did."""
+    """Run a scenario to its end. Return the reason why it did not settle, or an empty string."""
     replicas = _Replicas(settings.operator, observed)
     settled = False
     try:
@@ -193,7 +195,7 @@ async def _run_scenario(settings: _Settings, observed: ObservedRun) -> str:
             tasks.start_soon(replicas.keep_running)
             await settings.scenario(user)
             settled = await _until_quiet(observed, settings.quiet, settings.within)
-            replicas.kill()  # its cleanup is not part of the run
+            replicas.kill()  # the cleanup of the operator is not a part of the run
             tasks.cancel_scope.cancel()
     except Exception as error:
         return f"failed: {_first_error(error)!r}"
@@ -203,11 +205,11 @@ async def _run_scenario(settings: _Settings, observed: ObservedRun) -> str:
 
 
 async def _until_quiet(observed: ObservedRun, quiet: float, within: float) -> bool:
-    end = anyio.current_time() + within
-    while anyio.current_time() < end:
+    deadline = anyio.current_time() + within
+    while anyio.current_time() < deadline:
         if observed.cluster.now - observed.changed_at >= quiet:
             return True
-        await anyio.sleep(_CHECK)
+        await anyio.sleep(_CHECK_INTERVAL)
     return False
 
 
@@ -220,22 +222,22 @@ class _Replicas:
         self._observed = observed
 
     def kill(self) -> None:
-        """End the operator as a crash does."""
+        """Kill the operator, so that it sends and receives nothing more."""
         if self._tap is not None:
             self._tap.dead = True
 
     async def keep_running(self) -> None:
-        """Run one process after the other. A killed process may clean up, without effect on the cluster."""
+        """Run one process after another. A killed process may clean up, without effect on the cluster."""
         async with anyio.create_task_group() as processes:
             while True:
                 killed = anyio.Event()
                 tap = self._tap = Tap(self._observed, _OPERATOR)
                 scope = anyio.CancelScope()
-                self._observed.on_crash = _killer(tap, killed)
+                self._observed.on_crash = _make_killer(tap, killed)
                 processes.start_soon(self._run_process, tap, scope)
                 await killed.wait()
                 scope.cancel()
-                await anyio.sleep(RESTART)
+                await anyio.sleep(RESTART_DELAY)
                 self._observed.log("the operator is restarted")
 
     async def _run_process(self, tap: Tap, scope: anyio.CancelScope) -> None:
@@ -250,7 +252,7 @@ class _Replicas:
                 raise
 
 
-def _killer(tap: Tap, killed: anyio.Event) -> Callable[[], None]:
+def _make_killer(tap: Tap, killed: anyio.Event) -> Callable[[], None]:
     def kill() -> None:
         tap.dead = True
         killed.set()
@@ -259,7 +261,7 @@ def _killer(tap: Tap, killed: anyio.Event) -> Callable[[], None]:
 
 
 def _first_error(error: Any) -> BaseException:
-    """Return the first error of a group: its message is more specific than that of the group."""
+    """Return the first error of a group, whose message is more specific than the message of the group."""
     while inner := getattr(error, "exceptions", ()):
         error = inner[0]
     first: BaseException = error

@@ -1,8 +1,8 @@
-"""A fault at a write of a run, injected into the observed transports of the operator and of the user.
+"""Injects a fault at a write of a run, into the observed transports of the operator and of the user.
 
-The writes of a run are numbered in their order. A simulated run repeats itself, so the third write of the
-clean run is the third write of every run whose fault comes later. (This needs asyncio: trio randomizes the
-order of its tasks.)
+The writes of a run are numbered in their order. Simulated runs are deterministic, so the third write of the
+clean run is also the third write of every run whose fault is injected later. (This requires asyncio: trio
+randomizes the order of its tasks.)
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ InjectedFault = Literal[
 ]  # fmt: skip
 INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = get_args(InjectedFault)
 
-# Seconds. Without latency, two parties that undo each other's work at once would stop the clock forever: an
-# operator whose cache does not have a deletion yet creates the object that the garbage collector deletes.
+# Seconds. Without latency, two clients that immediately undo each other's writes would stop the clock
+# forever. An example is an operator with a stale cache, which creates an object that the garbage collector
+# deletes.
 LATENCY: Final = 0.1
-MAX_WRITES: Final = 1000  # an operator that sends more would never stop
-STALE: Final = 10.0  # seconds for which a stale cache gets no events
-GAP: Final = 5.0  # seconds whose events a cache never gets
-OTHER_LEASE: Final = 15  # seconds
+MAX_WRITES: Final = 1000  # an operator that sends more writes probably never stops
+STALE_TIME: Final = 10.0  # seconds for which a stale cache receives no events
+GAP_TIME: Final = 5.0  # seconds whose events a cache never receives
+OTHER_LEASE_DURATION: Final = 15  # seconds
 _LEASE: Final = "coordination.k8s.io/v1/Lease"
 _LEASES: Final = "/leases/"
 _NAMESPACE: Final = re.compile(r"/namespaces/[^/]+(?=/)")
@@ -72,7 +73,7 @@ class ObservedRun:
     def __init__(self, cluster: Cluster, injection: Injection | None, ignored: frozenset[str]) -> None:
         self.cluster = cluster
         self.injection = injection
-        self.on_crash: Callable[[], None] = _nothing
+        self.on_crash: Callable[[], None] = _ignore_crash
         self.writes: list[ObservedWrite] = []
         self.lines: list[str] = []
         self.changed_at = cluster.now
@@ -88,7 +89,7 @@ class ObservedRun:
         self.lines.append(f"{self.cluster.now - self._started:9.1f} s  {text}")
 
     def send(self, request: RawRequest, author: Author, tap: Tap, respond: Respond) -> ServerResponse:
-        """Send a write, with its fault, if any."""
+        """Send a write, with the fault if it is injected at this write."""
         number = len(self.writes) + 1
         request_line = f"{request.method} {request.target}"
         fault = self._fault_at(number)
@@ -98,7 +99,7 @@ class ObservedRun:
         try:
             if fault is None:
                 return respond()
-            return self._with_fault(fault, request, author, tap, respond)
+            return self._respond_with_fault(fault, request, author, tap, respond)
         finally:
             changed = self._versions != version
             self.writes.append(ObservedWrite(number, author, request_line, changed, leading))
@@ -108,7 +109,7 @@ class ObservedRun:
             return self.injection.fault
         return None
 
-    def _with_fault(
+    def _respond_with_fault(
         self, fault: InjectedFault, request: RawRequest, author: Author, tap: Tap, respond: Respond
     ) -> ServerResponse:
         match fault:
@@ -119,7 +120,7 @@ class ObservedRun:
                 response = respond()
                 self.on_crash()
                 if author == "operator":
-                    raise TransportError("the operator was killed before the response came")
+                    raise TransportError("the operator was killed before the response arrived")
                 return response
             case "lost response":
                 return tap.respond_with(LoseResponse())
@@ -130,7 +131,7 @@ class ObservedRun:
             case "stale cache":
                 self._delay_events(self.streams)
             case "late events":
-                self._delay_events([stream for stream in self.streams if stream.shows(request)])
+                self._delay_events([stream for stream in self.streams if stream.includes(request)])
             case "missed events":
                 self._skip_events()
             case "lost lease":
@@ -139,16 +140,16 @@ class ObservedRun:
 
     def _delay_events(self, streams: list[TappedStream]) -> None:
         for stream in streams:
-            stream.delayed_until = self.cluster.now + STALE
-        self.cluster.later(STALE, self._wake_all)
+            stream.delayed_until = self.cluster.now + STALE_TIME
+        self.cluster.later(STALE_TIME, self._wake_all)
 
     def _skip_events(self) -> None:
-        """End the operator's watches, and compact the events before its next watch."""
-        self.refuses_until = self.cluster.now + GAP
+        """Break the watches of the operator, and compact the events before its next watch."""
+        self.refuses_until = self.cluster.now + GAP_TIME
         for stream in self.streams:
             stream.broken = True
         self._wake_all()
-        self.cluster.later(GAP, self.cluster.compact)
+        self.cluster.later(GAP_TIME, self.cluster.compact)
 
     def _transfer_leases(self) -> None:
         for lease in self.cluster.objects(_LEASE):
@@ -170,7 +171,7 @@ class ObservedRun:
 
 
 class Tap(Faults):
-    """The connection of a client to the cluster of a run; a dead process sends and receives nothing."""
+    """Connects a client to the cluster of a run. A dead process sends and receives nothing."""
 
     def __init__(self, observed: ObservedRun, author: Author) -> None:
         super().__init__(observed.cluster)
@@ -181,7 +182,7 @@ class Tap(Faults):
     def respond(
         self, request: RawRequest, user: User | str | None = None, replies: Any = None
     ) -> ServerResponse:
-        """Respond to a request, unless its fault changes that."""
+        """Respond to a request, with the fault if it is injected at this write."""
         observed, respond = self._observed, partial(self.cluster.respond, request, user, replies)
         self._respond_normally = partial(super().respond, request, user, replies)
         if self.dead:
@@ -205,7 +206,7 @@ class Tap(Faults):
         return msgspec.structs.replace(response, body=stream)
 
     def respond_with(self, fault: Fault) -> ServerResponse:
-        """Respond to the request with one of the simulator's own faults."""
+        """Respond to the request with a fault of the simulator."""
         self.script.append(fault)
         return self._respond_normally()
 
@@ -225,7 +226,7 @@ class TappedStream:
 
     @property
     def ended(self) -> bool:
-        """Whether no more bytes will come."""
+        """Whether no more bytes will arrive."""
         return not self._delayed and not self.broken and self._source.ended
 
     def take(self) -> bytes:
@@ -240,8 +241,8 @@ class TappedStream:
             self._observed.streams.remove(self)
         self._source.close()
 
-    def shows(self, write: RawRequest) -> bool:
-        """Return whether this watch shows the change of a write."""
+    def includes(self, write: RawRequest) -> bool:
+        """Return whether this watch includes the objects of a write."""
         return f"{_path_without_namespace(write)}/".startswith(f"{self._path}/")
 
     def wake_reader(self) -> None:
@@ -262,9 +263,9 @@ def _path_without_namespace(request: RawRequest) -> str:
 def _set_other_holder(lease: dict[str, Any]) -> None:
     spec = lease["spec"]
     spec["holderIdentity"] = "another"
-    spec["leaseDurationSeconds"] = OTHER_LEASE
+    spec["leaseDurationSeconds"] = OTHER_LEASE_DURATION
     spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + 1
 
 
-def _nothing() -> None:
+def _ignore_crash() -> None:
     pass

@@ -1,4 +1,4 @@
-"""A blocking client of a simulated cluster: its clock advances instead of waiting."""
+"""A blocking client of a simulated cluster. Its clock advances instead of waiting."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ class SimulatedBlockingClient(BlockingClient):
             namespace=namespace,
             clock=lambda: cluster.now,
             sleep=cluster.advance,
-            rng=random.Random(seed),  # so that a test repeats itself
+            rng=random.Random(seed),  # tests are deterministic
         )
 
     def until(self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1) -> T:
-        """Advance time until a condition holds, and return its result, or raise `DeadlineExceeded`."""
-        end = self.now() + within
+        """Advance time until a condition returns a true value, and return this value.
+
+        Raise `DeadlineExceeded` after `within` seconds.
+        """
+        deadline = self.now() + within
         while not (result := condition()):
-            if self.now() >= end:
+            if self.now() >= deadline:
                 raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
             self.cluster.advance(every)
         return result
@@ -46,10 +49,11 @@ class SimulatedBlockingClient(BlockingClient):
 def simulated_blocking(
     cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default"
 ) -> Generator[SimulatedBlockingClient]:
-    """Provide a blocking client on the clock of a simulated cluster: waiting for a minute takes no time.
+    """Provide a blocking client on the clock of a simulated cluster, so that waiting takes no time.
 
-    Several clients may be open at once, in the same thread. `faults` are injected between this client and the
-    cluster. Reflectors (`reflect`) run in threads of their own and need an ordinary client instead.
+    Several clients may be open at the same time, in the same thread. `faults` are injected between this
+    client and the cluster. Reflectors (`reflect`) run in separate threads, and need an ordinary client
+    instead.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")

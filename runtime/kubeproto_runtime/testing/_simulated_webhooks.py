@@ -1,4 +1,4 @@
-"""Webhooks in the process of a simulated cluster, for tests without sockets."""
+"""Connects webhooks to a simulated cluster in the same process, for tests without sockets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def install_webhooks(
 ) -> None:
     """Register webhooks in a simulated cluster, by configurations with this `name`, and connect them.
 
-    The definition of a kind with conversions replaces that of the cluster. The handlers run in process and
-    take no time: a handler that waits is an error of the webhook.
+    The definition of a kind with conversions replaces the definition in the cluster. The handlers run in
+    process and must not wait: a handler that waits is an error of the webhook.
     """
     application = _application(webhooks)
     address = WebhookAddress(namespace=_NAMESPACE, service=name)
@@ -38,9 +38,9 @@ def install_webhooks(
 def connect_webhooks(
     cluster: Cluster, webhooks: Webhooks[Any] | WebhookApplication, address: WebhookAddress
 ) -> None:
-    """Call webhooks in process where a simulated cluster calls the Service of `address`.
+    """Call webhooks in process when a simulated cluster calls the Service of `address`.
 
-    Their configurations come from other sources, such as the manifests of an operator.
+    The configurations exist in the cluster already, for example from the manifests of an operator.
     """
     application = _application(webhooks)
     for path in application.paths:

@@ -41,22 +41,22 @@ BACKENDS: Final[tuple[Backend, ...]] = ("asyncio", "trio")
 
 
 class _VirtualSelector(selectors.DefaultSelector):
-    """A selector that never waits: instead of sleeping until the next timer, it advances time."""
+    """A selector that advances virtual time instead of waiting for the next timer."""
 
-    passed = 0.0
-    threads = 0  # working for the loop; their work takes no virtual time
+    elapsed = 0.0
+    threads = 0  # running threads of the loop, for which it waits in real time
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or (self.threads and timeout > 0):
             return super().select(None)
         ready = super().select(0)
         if not ready and timeout > 0:
-            self.passed += timeout
+            self.elapsed += timeout
         return ready
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop of asyncio whose time advances only when there is no work, to the next timer."""
+    """An event loop of asyncio whose time jumps to the next timer when there is no work."""
 
     def __init__(self) -> None:
         self._virtual_selector = _VirtualSelector()
@@ -64,20 +64,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         """Return the virtual seconds since the creation of the loop."""
-        return self._virtual_selector.passed
+        return self._virtual_selector.elapsed
 
     async def getaddrinfo(self, *args: Any, **options: Any) -> Any:
-        """Look up an address, in a thread."""
-        with self._thread():
+        """Look up an address in a thread."""
+        with self._count_thread():
             return await super().getaddrinfo(*args, **options)
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Wait for the threads, which run in real time."""
-        with self._thread():
+        with self._count_thread():
             await super().shutdown_default_executor()
 
     @contextmanager
-    def _thread(self) -> Generator[None]:
+    def _count_thread(self) -> Generator[None]:
         self._virtual_selector.threads += 1
         try:
             yield
@@ -86,7 +86,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def options(backend: Backend) -> dict[str, Any]:
-    """Return new options for `anyio.run`, with which a backend runs in virtual time."""
+    """Return new backend options for `anyio.run`, so that the backend runs in virtual time."""
     if backend == "asyncio":
         return {"loop_factory": VirtualLoop}
     from trio.testing import MockClock
@@ -116,14 +116,14 @@ class SimulatedClient(Client):
         self._offset = offset
         respond: Callable[[RawRequest], ServerResponse] = partial((faults or cluster).respond, user=user)
         super().__init__(
-            _SimulatedTransport(cluster, offset, _recording(respond, recorder) if recorder else respond),
+            _SimulatedTransport(cluster, offset, _add_recorder(respond, recorder) if recorder else respond),
             namespace=namespace,
             wall_clock=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
-            rng=random.Random(seed),  # so that a test repeats itself
+            rng=random.Random(seed),  # tests are deterministic
         )
 
     def start(self, work: Awaitable[object]) -> None:
-        """Run a task concurrently until the simulation ends; an exception in it ends the test.
+        """Run a task concurrently until the simulation ends. An exception in the task ends the test.
 
         ``client.start(Controller(client, Book).run(reconcile))``
         """
@@ -142,10 +142,13 @@ class SimulatedClient(Client):
     async def until(
         self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1
     ) -> T:
-        """Wait until a condition holds, and return its result; raise `DeadlineExceeded` if it does not."""
-        end = anyio.current_time() + within
+        """Wait until a condition returns a true value, and return this value.
+
+        Raise `DeadlineExceeded` after `within` seconds.
+        """
+        deadline = anyio.current_time() + within
         while not (result := condition()):
-            if anyio.current_time() >= end:
+            if anyio.current_time() >= deadline:
                 raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
             await anyio.sleep(every)
         return result
@@ -156,19 +159,20 @@ async def simulated(
     cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default",
     user: User | str | None = None, recorder: AccessRecorder | None = None,
 ) -> AsyncGenerator[SimulatedClient]:  # fmt: skip
-    """Provide a client of a simulated cluster, whose clock follows that of the event loop.
+    """Provide a client of a simulated cluster, whose clock follows the clock of the event loop.
 
-    Several clients may be open at once, also on the same cluster. `faults` are injected between this client
-    and the cluster. `user` is the user of its requests, such as ``system:serviceaccount:default:operator``,
-    for a cluster with ``authorization="RBAC"``. `recorder` records the rights that its requests need. A
-    single error inside is raised without an exception group.
+    Several clients may be open at the same time, also on the same cluster. `faults` are injected between this
+    client and the cluster. `user` is the user of its requests, such as
+    ``system:serviceaccount:default:operator``, for a cluster with ``authorization="RBAC"``. `recorder`
+    records the permissions that its requests need. A single error of the block is raised without an exception
+    group.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
     client = SimulatedClient(cluster, faults, seed=seed, namespace=namespace, user=user, recorder=recorder)
     try:
         async with anyio.create_task_group() as client.tasks:
-            client.tasks.start_soon(_drive, cluster)
+            client.tasks.start_soon(_drive_clock, cluster)
             yield client
             client.tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
@@ -179,10 +183,10 @@ async def simulated(
         return
     finally:
         client.tasks = None
-    raise error  # outside of the except block, so that its context does not change
+    raise error  # outside of `except`, which would replace its `__context__` by the group
 
 
-def _recording(
+def _add_recorder(
     respond: Callable[[RawRequest], ServerResponse], recorder: AccessRecorder
 ) -> Callable[[RawRequest], ServerResponse]:
     def record_and_respond(request: RawRequest) -> ServerResponse:
@@ -198,7 +202,7 @@ async def _await(work: Awaitable[object]) -> None:
     await work
 
 
-async def _drive(cluster: Cluster) -> None:
+async def _drive_clock(cluster: Cluster) -> None:
     """Advance the cluster at each of its timers."""
     offset = cluster.now - anyio.current_time()
     previous = cluster.on_due
@@ -214,17 +218,17 @@ async def _drive(cluster: Cluster) -> None:
         while True:
             cluster.advance_to(anyio.current_time() + offset)
             wake = anyio.Event()
-            due = cluster.next_due
-            with anyio.move_on_at(float("inf") if due is None else due - offset):
+            next_timer = cluster.next_due
+            with anyio.move_on_at(inf if next_timer is None else next_timer - offset):
                 await wake.wait()
     finally:
-        # A driver that started later calls this function, and continues to do so.
+        # A driver that started later still calls this function.
         if cluster.on_due is notify:
             cluster.on_due = previous
 
 
-class _Incoming:
-    """A response whose body arrives as time passes."""
+class _SimulatedResponse:
+    """A response whose body arrives in virtual time."""
 
     def __init__(self, response: ServerResponse, deadline: float, idle: float | None) -> None:
         self.status = response.status
@@ -233,7 +237,7 @@ class _Incoming:
         self._deadline = deadline
         self._idle = idle
 
-    # Not a generator: the user would have to close an unfinished one.
+    # Not a generator, because callers would have to close an unfinished generator.
     def __aiter__(self) -> Self:
         return self
 
@@ -244,19 +248,20 @@ class _Incoming:
             if not body:
                 raise StopAsyncIteration
             return body
-        # A stream that wakes this task without bytes is silent too: a half-open connection does that.
-        idle = inf if self._idle is None else anyio.current_time() + self._idle
+        # The deadline is not extended when the stream wakes this task without bytes, as a half-open
+        # connection does.
+        idle_deadline = inf if self._idle is None else anyio.current_time() + self._idle
         while not (data := self._body.take()):
             if self._body.ended:
                 raise StopAsyncIteration
-            await self._wait(self._body, min(self._deadline, idle))
+            await self._wait(self._body, min(self._deadline, idle_deadline))
         return data
 
-    async def _wait(self, body: Stream, end: float) -> None:
-        """Wait until there may be bytes, or raise `DeadlineExceeded`."""
+    async def _wait(self, body: Stream, deadline: float) -> None:
+        """Wait until the stream wakes this task. Raise `DeadlineExceeded` at the deadline."""
         arrived = anyio.Event()
         body.wake = arrived.set
-        with anyio.move_on_at(end) as scope:
+        with anyio.move_on_at(deadline) as scope:
             await arrived.wait()
         body.wake = None
         if scope.cancelled_caught:
@@ -279,13 +284,13 @@ class _SimulatedSocket:
         """Wait for the next message; return None when the server has closed the connection normally."""
         await checkpoint()
         conversation = self._conversation
-        end = inf if self._idle is None else anyio.current_time() + self._idle
+        deadline = inf if self._idle is None else anyio.current_time() + self._idle
         while not (message := conversation.take()):
             if conversation.ended:
                 return None
             arrived = anyio.Event()
             conversation.wake = arrived.set
-            with anyio.move_on_at(end) as scope:
+            with anyio.move_on_at(deadline) as scope:
                 await arrived.wait()
             conversation.wake = None
             if scope.cancelled_caught:
@@ -302,7 +307,7 @@ class _SimulatedSocket:
 
 
 class _SimulatedTransport:
-    """Sends requests to a simulated cluster; they take virtual time."""
+    """Sends requests to a simulated cluster, in virtual time."""
 
     def __init__(
         self, cluster: Cluster, offset: float, respond: Callable[[RawRequest], ServerResponse]
@@ -317,25 +322,25 @@ class _SimulatedTransport:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[_Incoming]:
+    ) -> AsyncGenerator[_SimulatedResponse]:
         """Send a request and wait for the head of its response."""
         await checkpoint()
         start = anyio.current_time()
         self._cluster.advance_to(start + self._offset)
-        due = self._cluster.next_due
+        next_timer = self._cluster.next_due
         if request.check is not None:
             request.check()
         response = self._respond(request)
         try:
             self._cluster.advance_to(start + self._offset)
             # A new watch has timers for its bookmarks and its end; most requests do not change the timers.
-            if self._cluster.on_due is not None and self._cluster.next_due != due:
+            if self._cluster.on_due is not None and self._cluster.next_due != next_timer:
                 self._cluster.on_due()
             limits = [limit for limit in (timeout, idle) if limit is not None]
             await anyio.sleep(min([response.delay, *limits]))
             if limits and response.delay > min(limits):
                 raise DeadlineExceeded(f"no response within {min(limits):g} s")
-            yield _Incoming(response, float("inf") if timeout is None else start + timeout, idle)
+            yield _SimulatedResponse(response, inf if timeout is None else start + timeout, idle)
         finally:
             if not isinstance(response.body, bytes):
                 response.body.close()
@@ -344,7 +349,7 @@ class _SimulatedTransport:
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[_SimulatedSocket]:
-        """Open a WebSocket, which is closed at the end of the context."""
+        """Open a WebSocket, which is closed when the context exits."""
         await checkpoint()
         self._cluster.advance_to(anyio.current_time() + self._offset)
         conversation = begin_conversation(request, self._respond)

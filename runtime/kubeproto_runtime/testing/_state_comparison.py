@@ -1,7 +1,7 @@
-"""The content of a cluster as text, by which two runs of a program can be compared.
+"""The objects of a cluster as text, to compare the final states of two runs.
 
-Uids, versions, times and the endings of generated names differ between two equivalent runs, so placeholders
-replace them. A reference to an object by its uid or generated name becomes the same text in both runs; a
+Placeholders replace uids, versions, times and the suffixes of generated names, which differ between
+equivalent runs. A reference to an object by its uid or generated name is the same text in both runs. A
 reference to an object that does not exist is a difference.
 """
 
@@ -36,10 +36,10 @@ def comparable_state(cluster: Cluster, ignored: Container[str]) -> dict[str, str
         placeholders[metadata.get("uid", "")] = f"(the uid of {_name(resource, key, obj)})"
         if pattern := _name_pattern(obj):
             placeholders[metadata["name"]] = pattern
-    texts: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}  # several objects may share a pattern of names
     for resource, key, obj in objects:
-        texts.setdefault(_name(resource, key, obj), []).append(_text(obj, placeholders))
-    return {name: "\n".join(sorted(lines)) for name, lines in texts.items()}
+        texts.setdefault(_name(resource, key, obj), []).append(_format(obj, placeholders))
+    return {name: "\n".join(sorted(documents)) for name, documents in texts.items()}
 
 
 def state_diff(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
@@ -47,7 +47,7 @@ def state_diff(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
     lines: list[str] = []
     for name in sorted(expected.keys() | actual.keys()):
         if name not in expected:
-            lines.append(f"{name} exists, and does not after the clean run")
+            lines.append(f"{name} exists, but not after the clean run")
         elif name not in actual:
             lines.append(f"{name} is missing")
         elif expected[name] != actual[name]:
@@ -71,15 +71,15 @@ def _name(resource: str, key: str, obj: dict[str, Any]) -> str:
 
 
 def _name_pattern(obj: dict[str, Any]) -> str:
-    """Return a generated name with an asterisk for its ending; empty for other names."""
+    """Return a generated name with an asterisk as its suffix; empty for other names."""
     prefix = obj["metadata"].get("generateName")
     return f"{prefix}*" if prefix and obj["metadata"]["name"].startswith(prefix) else ""
 
 
-def _text(obj: dict[str, Any], placeholders: dict[str, str]) -> str:
+def _format(obj: dict[str, Any], placeholders: dict[str, str]) -> str:
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _RUN_SPECIFIC}
-    plain = _mask({**obj, "metadata": metadata}, obj["metadata"].get("generation"), placeholders)
-    return msgspec.json.format(msgspec.json.encode(plain, order="deterministic"), indent=2).decode()
+    masked = _mask({**obj, "metadata": metadata}, obj["metadata"].get("generation"), placeholders)
+    return msgspec.json.format(msgspec.json.encode(masked, order="deterministic"), indent=2).decode()
 
 
 def _mask(value: Any, generation: int | None, placeholders: dict[str, str]) -> Any:

@@ -1,4 +1,4 @@
-"""`Admission`: a write that a webhook checks, with typed objects, and the verdict of the handlers."""
+"""`Admission`: the typed request of an admission webhook, and the response of its handlers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
-# The status with which a server refuses an invalid object.
+# The status code of an API server for an invalid object.
 _INVALID: Final = 422
 
 
 class Admission(Generic[K]):
-    """A write that the server is about to perform.
+    """A write that the API server is about to perform.
 
     `object` is the object to store; for a deletion, the object to delete. `old` is the stored object, and
-    None for a creation. `request` has everything else that the server has sent.
+    None for a creation. `request` contains all fields of the admission request.
     """
 
     def __init__(self, request: AdmissionRequest, obj: K, old: K | None) -> None:
@@ -64,11 +64,11 @@ class Admission(Generic[K]):
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing will be stored. Then a handler must have no effects elsewhere."""
+        """Whether the server will not store the object. Then a handler must not have side effects."""
         return self.request.dry_run
 
     def warn(self, text: str) -> None:
-        """Add a warning for the client that made the request, whether it is allowed or not."""
+        """Add a warning for the client that sent the request, whether it is allowed or not."""
         self.warnings.append(text)
 
     def annotate(self, key: str, value: str) -> None:
@@ -85,7 +85,7 @@ async def validate_request(
     request: AdmissionRequest, kind: type[K], validators: Sequence[tuple[Validator[K], tuple[str, ...]]]
 ) -> bytes:
     """Call the validators of an operation until one refuses, and return the response."""
-    admission = admission_of(request, kind)
+    admission = read_objects(request, kind)
     if isinstance(admission, AdmissionVerdict):
         return respond_to_admission(request, admission)
     for validate, operations in validators:
@@ -101,16 +101,16 @@ async def validate_request(
 async def default_request(
     request: AdmissionRequest, kind: type[K], defaulters: Sequence[tuple[Defaulter[K], tuple[str, ...]]]
 ) -> bytes:
-    """Call the defaulters of an operation in turn; the response has their changes as a JSON patch."""
-    admission = admission_of(request, kind)
+    """Call the defaulters of an operation in turn; the response contains their changes as a JSON patch."""
+    admission = read_objects(request, kind)
     if isinstance(admission, AdmissionVerdict):
         return respond_to_admission(request, admission)
     text = request.object
     if text is None:
         return _respond(admission, AdmissionVerdict(allowed=True))
     original = Original(admission.object, text, dump_class_fields(admission.object, kind))
-    for fill, operations in defaulters:
-        if request.operation in operations and (edited := await resolve(fill(admission))) is not None:
+    for set_defaults, operations in defaulters:
+        if request.operation in operations and (edited := await resolve(set_defaults(admission))) is not None:
             admission.object = edited
     shape = shape_of(kind, kind.resource)
     merged: dict[str, Any] = original.merge(
@@ -119,22 +119,22 @@ async def default_request(
     return _respond(admission, AdmissionVerdict(allowed=True, changed=add_server_metadata(merged, text)))
 
 
-def admission_of(request: AdmissionRequest, kind: type[K]) -> Admission[K] | AdmissionVerdict:
-    """Decode the objects of a request; an object that does not fit the class is refused with 422."""
+def read_objects(request: AdmissionRequest, kind: type[K]) -> Admission[K] | AdmissionVerdict:
+    """Decode the objects of a request. Return a verdict with 422 if the object does not fit the class."""
     old = None if request.old_object is None else _decode(request.old_object, kind)
     if request.object is None:
         if old is None:
-            return deny(f"this webhook is not for {request.operation}, which has no object", code=400)
-        # An object that does not fit may be deleted: nobody could remove it otherwise.
+            return deny(f"this webhook does not support {request.operation}, which has no object", code=400)
+        # An object that does not fit the class may be deleted: otherwise no client could remove it.
         return Admission(request, old, old) if not isinstance(old, str) else _allowed()
     new = _decode(request.object, kind)
     if isinstance(new, str):
         if _is_being_deleted(request):
-            return _allowed()  # its finalizers could not be removed otherwise
+            return _allowed()  # otherwise its finalizers could not be removed
         return deny(
             f"{kind.resource.kind} {request.name!r} does not fit {kind.__name__}: {new}", code=_INVALID
         )
-    # An update must be able to repair a stored object that does not fit.
+    # An update may repair a stored object that does not fit the class.
     return Admission(request, new, None if isinstance(old, str) else old)
 
 
@@ -144,7 +144,7 @@ def _is_being_deleted(request: AdmissionRequest) -> bool:
 
 
 def verdict_of(result: Validation, admission: Admission[K], kind: type[K]) -> AdmissionVerdict:
-    """Return the verdict of a validator: None allows, violations are a 422 with causes."""
+    """Return the verdict of a validator: None allows the write, violations refuse it with 422 and causes."""
     match result:
         case AdmissionVerdict():
             return result
@@ -163,7 +163,7 @@ def verdict_of(result: Validation, admission: Admission[K], kind: type[K]) -> Ad
 
 
 async def resolve(result: T | Awaitable[T]) -> T:
-    """Return the result of a function, or of the coroutine that it returned."""
+    """Return the result of a handler, which may be a function or a coroutine function."""
     value: Any = result
     resolved: T = await value if isawaitable(value) else value
     return resolved

@@ -1,18 +1,18 @@
-"""Webhooks as an ASGI application, for uvicorn, hypercorn or granian, alone or mounted below a path."""
+"""Webhooks as an ASGI application for uvicorn, hypercorn or granian, which may be mounted below a path."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, Protocol
 
-# A server stores objects of up to 3 MiB; an update sends two.
+# API servers store objects of up to 3 MiB, and the review of an update contains two objects.
 MAX_REVIEW: Final = 16 << 20
 
 Message = MutableMapping[str, Any]
 
 
 class Responder(Protocol):
-    """The interface of webhooks, one or several."""
+    """The interface of `Webhooks` and `WebhookApplication`."""
 
     async def respond(self, method: str, target: str, body: bytes) -> tuple[int, Any, bytes]:
         """Return status, headers and body of the response to a request."""
@@ -25,25 +25,25 @@ async def serve_asgi(
     receive: Callable[[], Awaitable[Message]],
     send: Callable[[Message], Awaitable[None]],
 ) -> None:
-    """Respond to a request, or to the start and end of the server."""
+    """Respond to a request, or to the lifespan events of the server."""
     if scope["type"] == "lifespan":
         await _handle_lifespan(receive, send)
         return
     if scope["type"] != "http":
         raise ValueError(f"webhooks are called over HTTP, not over {scope['type']}")
     body = bytearray()
-    more = True
-    while more:
+    more_body = True
+    while more_body:
         message = await receive()
         if message["type"] == "http.disconnect":
             return
         body += message.get("body", b"")
-        more = message.get("more_body", False)
+        more_body = message.get("more_body", False)
         if len(body) > MAX_REVIEW:
             await _send(send, 413, (("Content-Type", "text/plain"),), b"the review is too long\n")
             return
     path: str = scope["path"]
-    root: str = scope.get("root_path", "")  # only some servers include it in the path
+    root: str = scope.get("root_path", "")  # only some ASGI servers include it in the path
     if root and path.startswith(root + "/"):
         path = path[len(root) :]
     await _send(send, *await webhooks.respond(scope["method"], path, bytes(body)))

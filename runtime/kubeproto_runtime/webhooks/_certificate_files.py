@@ -1,9 +1,8 @@
 """`CertificateFiles`: a certificate that another program renews, reloaded when its files change.
 
-cert-manager and the kubelet replace the files of a mounted Secret by renaming a link, so both change at once;
-other programs write one file after the other. A pair that cannot be used, because the key belongs to another
-certificate or a file is incomplete, is read again at the next connection. Until then the last valid
-certificate is served.
+The kubelet replaces the files of a mounted Secret by renaming a link, so both files change atomically. Other
+programs write the files separately. If a file is incomplete, or the key belongs to another certificate, the
+files are read again at the next connection. Until then the last valid certificate is served.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ class CertificateSource(Protocol):
         ...
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Keep the certificate current until cancelled; started once there is a certificate."""
+        """Keep the certificate current until cancelled. Report the start once there is a certificate."""
         ...
 
     async def renew(self) -> None:
-        """Do the work of the leader, until cancelled or done."""
+        """Renew the certificate until cancelled. Only the leader calls this."""
         ...
 
 
@@ -52,7 +51,7 @@ class CertificateFiles:
         self._stamps: tuple[object, ...] = ()
         self._context: ssl.SSLContext | None = None
         self.reads = 0
-        self.failed_reads = 0  # of the reads
+        self.failed_reads = 0  # included in `reads`
 
     def __repr__(self) -> str:
         return f"CertificateFiles{self._paths}"
@@ -67,13 +66,13 @@ class CertificateFiles:
 
     @property
     def folder(self) -> str:
-        """The folder of the certificate, at which its Secret is to be mounted."""
+        """The folder of the certificate, where its Secret must be mounted."""
         return os.path.dirname(self._paths[0])
 
     def context(self) -> ssl.SSLContext:
-        """Return the last valid certificate; raise an error if there has never been one."""
+        """Return a context with the last valid certificate. Raise OSError if no certificate was valid yet."""
         try:
-            stamps = tuple(_stamp(path) for path in self._paths)
+            stamps = tuple(_file_stamp(path) for path in self._paths)
             if self._context is None or stamps != self._stamps:
                 self.reads += 1
                 self._context = server_context(*self._paths)
@@ -85,7 +84,7 @@ class CertificateFiles:
             if self._context is None:
                 raise
             _log.warning(
-                "%s cannot be used, and the last certificate stays in use: %s", self._paths[0], error
+                "%s cannot be used, so the previous certificate is served: %s", self._paths[0], error
             )
         return self._context
 
@@ -98,7 +97,7 @@ def server_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
     return context
 
 
-def _stamp(path: str) -> tuple[int, int, int]:
+def _file_stamp(path: str) -> tuple[int, int, int]:
     """Return a value that changes whenever a file is written or replaced."""
     status = os.stat(path)
     return status.st_ino, status.st_mtime_ns, status.st_size

@@ -19,7 +19,7 @@ Convert = Callable[[Any], KubeObject]
 
 
 class Conversions:
-    """The versions of a kind around its stored one, the hub: `up` converts to the hub, `down` from it."""
+    """The versions of a kind, converted through the storage version, the hub: `up` to it, `down` from it."""
 
     def __init__(self, hub: type[KubeObject]) -> None:
         self.hub = hub
@@ -53,7 +53,7 @@ class Conversions:
             raise ValueError(f"it does not fit its class: {error}") from error
         old: dict[str, Any] = document.get("metadata") or {}
         new: dict[str, Any] = converted.get("metadata") or {}
-        # A function that does not copy the metadata does not change it.
+        # A function need not copy the metadata: without a name they stay unchanged.
         if new.get("name"):
             fixed = {field: old[field] for field in old if field not in _MUTABLE}
             converted["metadata"] = fixed | {field: new[field] for field in _MUTABLE if field in new}

@@ -1,4 +1,4 @@
-"""The authorities and certificates of a Secret: created and read. No other module needs `cryptography`."""
+"""Creates and reads the authorities and certificates of a Secret. Only this module needs `cryptography`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from msgspec import Struct
 
 from kubeproto.control import certificates as c
 
-# The keys of a Secret: those of `kubernetes.io/tls`, with the bundle and the key of its newest authority.
+# The keys of the Secret: the keys of `kubernetes.io/tls`, the bundle, and the key of its newest authority.
 BUNDLE: Final = "ca.crt"
 AUTHORITY_KEY: Final = "ca.key"
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
 
-# For clocks that are behind.
+# Certificates are valid from a time in the past, because the clocks of clients may be behind.
 _BACKDATED: Final = timedelta(minutes=5)
 
 Data = Mapping[str, bytes]
@@ -43,36 +43,36 @@ def read_chain(data: Data | None) -> c.Chain | None:
     try:
         bundle = x509.load_pem_x509_certificates((data or {})[BUNDLE])
         leaf = x509.load_pem_x509_certificate((data or {})[CERTIFICATE])
-        # With the key of another authority, each new leaf would be invalid, and be issued again at once.
+        # With the key of another authority, every new leaf would be invalid and immediately issued again.
         for certificate, name in ((bundle[-1], AUTHORITY_KEY), (leaf, KEY)):
             if certificate.public_key() != _load_key((data or {})[name]).public_key():
                 return None
     except (KeyError, ValueError, TypeError, UnsupportedAlgorithm):
         return None
     authorities = tuple(
-        c.TrustedAuthority(id_of(certificate), *_times(certificate)) for certificate in bundle
+        c.TrustedAuthority(certificate_id(certificate), *_validity(certificate)) for certificate in bundle
     )
-    issuer = next((id_of(authority) for authority in bundle if _has_issued(authority, leaf)), "")
-    return c.Chain(authorities, c.Leaf(issuer, *_times(leaf), _hosts(leaf)))
+    issuer = next((certificate_id(authority) for authority in bundle if _has_issued(authority, leaf)), "")
+    return c.Chain(authorities, c.Leaf(issuer, *_validity(leaf), _hosts(leaf)))
 
 
-def ids_in(bundle: bytes) -> frozenset[str]:
-    """Return the authorities of a bundle; none if it cannot be read."""
+def authority_ids(bundle: bytes) -> frozenset[str]:
+    """Return the ids of the authorities in a bundle; empty if it is unreadable."""
     try:
-        return frozenset(map(id_of, x509.load_pem_x509_certificates(bundle)))
+        return frozenset(map(certificate_id, x509.load_pem_x509_certificates(bundle)))
     except ValueError:
         return frozenset()
 
 
-def id_of(certificate: x509.Certificate) -> str:
-    """Return an id that distinguishes a certificate from any other."""
+def certificate_id(certificate: x509.Certificate) -> str:
+    """Return the fingerprint of a certificate as its id."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
-def perform(
+def apply_decision(
     decision: c.Renewal, data: Data | None, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes
 ) -> dict[str, bytes]:
-    """Return the data of the Secret after a decision."""
+    """Return the data of the Secret after a decision, with the certificates that it requires."""
     current = dict(data or {})
     match decision:
         case c.Begin():
@@ -99,7 +99,7 @@ def make_authority(now: float, lifetime: float) -> Pair:
     builder = (
         _builder(name, name, key, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(is_authority=True), critical=True)
+        .add_extension(_key_usage(is_authority=True), critical=True)
     )
     return Pair(_pem(builder.sign(key, hashes.SHA256())), _key_pem(key))
 
@@ -108,14 +108,14 @@ def _issue_leaf(data: Data, hosts: Iterable[str], now: float, lifetimes: c.Lifet
     authority = x509.load_pem_x509_certificates(data[BUNDLE])[-1]
     signer, key = _load_key(data[AUTHORITY_KEY]), ec.generate_private_key(ec.SECP256R1())
     names = sorted(hosts)
-    # Verifiers reject a leaf after the end of its authority.
-    lifetime = min(lifetimes.leaf, _times(authority)[1] - int(now))
+    # Clients reject a leaf after its authority has expired.
+    lifetime = min(lifetimes.leaf, _validity(authority)[1] - int(now))
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
     identifier = x509.SubjectKeyIdentifier.from_public_key(signer.public_key())
     builder = (
         _builder(subject, authority.subject, key, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(is_authority=False), critical=True)
+        .add_extension(_key_usage(is_authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(map(_general_name, names)), critical=False)
         .add_extension(
@@ -141,7 +141,7 @@ def _builder(
     )
 
 
-def _times(certificate: x509.Certificate) -> tuple[float, float]:
+def _validity(certificate: x509.Certificate) -> tuple[float, float]:
     issued_at = certificate.not_valid_before_utc + _BACKDATED
     return issued_at.timestamp(), certificate.not_valid_after_utc.timestamp()
 
@@ -170,7 +170,7 @@ def _general_name(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def _usage(*, is_authority: bool) -> x509.KeyUsage:
+def _key_usage(*, is_authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not is_authority,
         key_cert_sign=is_authority,

@@ -2,8 +2,8 @@
 
 ::
 
-    the leader ── decide, write ──► Secret ── follow ──► every process: the context of new connections
-         └── the bundle ──► webhook configurations and definitions, which the API server reads
+    leader ── decide, write ──► Secret ── follow ──► every process: TLS context of new connections
+         └── bundle ──► webhook configurations and definitions, which the API server reads
 
 `kubeproto.control.certificates` makes the decisions; this module performs them.
 """
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.webhooks")
 
-# Seconds between two checks of the configurations, which are followed as well, and after a failure.
-_CHECK: Final = 600.0
-_RETRY: Final = 15.0
+# Seconds between two checks of the configurations, which are also checked after each of their changes.
+_CHECK_INTERVAL: Final = 600.0
+_RETRY_DELAY: Final = 15.0
 
 _LIFETIMES: Final = c.Lifetimes()
 
@@ -52,10 +52,10 @@ class ManagedCertificates:
     """A certificate that the leader creates, in the Secret `secret` of the namespace of `address`.
 
     `configurations` are the webhook configurations and definitions that register the webhooks. The bundle of
-    authorities is written to the objects with these names on the server, now and whenever they are created or
-    changed. The leader needs the rights to get, create and update the Secret, and to get, list, watch and
-    patch the configurations; every process needs to list and watch the Secret. Requires the extra `webhooks`,
-    which installs `cryptography`.
+    authorities is written to the objects with these names on the server whenever they are created or changed.
+    The leader needs permissions to get, create and update the Secret, and to get, list, watch and patch the
+    configurations. Every process needs permissions to list and watch the Secret. The extra `webhooks` of this
+    package installs `cryptography`, which is required.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ManagedCertificates:
         configurations: Iterable[KubeObject],
         lifetimes: c.Lifetimes = _LIFETIMES,
     ) -> None:
-        if find_spec("cryptography") is None:  # not only for the first certificate
+        if find_spec("cryptography") is None:  # raised here, and not only by the leader
             raise ImportError("ManagedCertificates needs cryptography: pip install kubeproto[webhooks]")
         self._client = client
         self._secret = secret
@@ -77,15 +77,17 @@ class ManagedCertificates:
         self._lifetimes = lifetimes
         self._context: ssl.SSLContext | None = None
         self._changed = anyio.Event()
-        self._missing: set[tuple[Resource, str]] = set()  # reported
-        self._published: dict[str, float] = {}  # time since which an authority is in all bundles
+        self._missing: set[tuple[Resource, str]] = set()  # missing configurations that were logged
+        self._published: dict[
+            str, float
+        ] = {}  # the time since which an authority is in all bundles, by its id
 
     def __repr__(self) -> str:
         return f"ManagedCertificates(Secret {self._namespace}/{self._secret})"
 
     @property
     def required_access(self) -> frozenset[RequiredAccess]:
-        """The rights that the account of these processes needs."""
+        """The permissions that the account of these processes needs."""
         required = {RequiredAccess("", "secrets", "create", "own")}
         for verb in ("get", "list", "watch", "update"):
             required.add(RequiredAccess("", "secrets", verb, "own", self._secret))
@@ -101,7 +103,7 @@ class ManagedCertificates:
 
     @property
     def targets(self) -> tuple[tuple[Resource, str], ...]:
-        """The webhook configurations and definitions that get the bundle, by name."""
+        """The resource and the name of each webhook configuration and definition that gets the bundle."""
         return self._targets
 
     def context(self) -> ssl.SSLContext:
@@ -111,7 +113,7 @@ class ManagedCertificates:
         return self._context
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Follow the Secret until cancelled; started once it has a certificate."""
+        """Follow the Secret until cancelled. Report the start once it has a valid certificate."""
         from kubeproto.kinds.core_v1 import Secret
 
         secrets = self._client.api(Secret, namespace=self._namespace)
@@ -119,34 +121,33 @@ class ManagedCertificates:
             async for event in events:
                 match event:
                     case Added(secret) | Modified(secret):
-                        first = self._context is None
+                        had_certificate = self._context is not None
                         self._load(secret)
-                        if first and self._context is not None:
+                        if not had_certificate and self._context is not None:
                             task_status.started()
                     case _:
                         pass  # the leader creates a deleted Secret again
 
     async def renew(self) -> None:
-        """Renew the certificate and update the bundles until cancelled: the work of the leader."""
+        """Renew the certificate and update the bundles until cancelled. Only the leader calls this."""
         from kubeproto.kinds.core_v1 import Secret
 
-        self._published.clear()  # another process may have led since
-        async with anyio.create_task_group() as following:
+        self._published.clear()  # another process may have led since the last call
+        async with anyio.create_task_group() as watchers:
             secrets = self._client.api(Secret, namespace=self._namespace)
-            following.start_soon(self._wake_on_changes, secrets, self._secret)
+            watchers.start_soon(self._wake_on_changes, secrets, self._secret)
             for resource, name in self._targets:
-                following.start_soon(
-                    self._wake_on_changes, self._client.api(Dynamic, resource=resource), name
-                )
+                configurations = self._client.api(Dynamic, resource=resource)
+                watchers.start_soon(self._wake_on_changes, configurations, name)
             while True:
                 self._changed = anyio.Event()
                 try:
                     pause = await self._step()
                 except Conflict:
-                    pause = 0.0  # another process has written the Secret: read it again
+                    pause = 0.0  # another process has written the Secret, which is read again
                 except OUTCOMES as error:
                     _log.warning("the certificate of the webhooks could not be checked: %s", error)
-                    pause = _RETRY
+                    pause = _RETRY_DELAY
                 with anyio.move_on_after(pause):
                     await self._changed.wait()
 
@@ -156,20 +157,21 @@ class ManagedCertificates:
                 self._changed.set()
 
     async def _step(self) -> float:
-        """Take one step, and return the pause until the next one."""
-        from ._issued_certificates import BUNDLE, perform, read_chain
+        """Take a step, and return the pause before the next step."""
+        from ._issued_certificates import BUNDLE, apply_decision, read_chain
 
         secret = await self._read()
         data = None if secret is None else secret.data
         chain = read_chain(data)
-        now, max_pause = self._client.wall_clock().timestamp(), _CHECK
+        now, max_pause = self._client.wall_clock().timestamp(), _CHECK_INTERVAL
         if chain is not None and data is not None and not await self._publish(data[BUNDLE], now):
-            max_pause = _RETRY
+            max_pause = _RETRY_DELAY
         decision = c.decide(chain, self._hosts, self._published, now, self._lifetimes)
         if isinstance(decision, c.Wait):
             return max(1.0, min(decision.until - now, max_pause))
         _log.info("the certificate of the webhooks: %s", type(decision).__name__)
-        await self._write(secret, perform(decision, data, self._hosts, now, self._lifetimes))
+        new_data = apply_decision(decision, data, self._hosts, now, self._lifetimes)
+        await self._write(secret, new_data)
         return 0.0
 
     async def _read(self) -> Secret | None:
@@ -200,18 +202,19 @@ class ManagedCertificates:
         self._context = _context_of(secret.data[CERTIFICATE] + secret.data[KEY])
 
     async def _publish(self, bundle: bytes, now: float) -> bool:
-        """Write the bundle where it is missing, and record the authorities that are in all bundles.
+        """Write the bundle to all configurations, and record the authorities that are in all bundles.
 
-        Return whether all writes succeeded. If not, the previous authority still issues certificates.
+        Return whether all writes succeeded. If a write failed, the previous authority still issues
+        certificates.
         """
-        from ._issued_certificates import ids_in
+        from ._issued_certificates import authority_ids
 
-        published, succeeded = ids_in(bundle), True
+        published, succeeded = authority_ids(bundle), True
         for resource, name in self._targets:
             try:
                 published &= await self._write_bundle(resource, name, bundle)
             except NotFound:
-                # A configuration that does not exist calls nothing; it gets the bundle when it is created.
+                # A missing configuration gets the bundle when it is created.
                 level = logging.DEBUG if (resource, name) in self._missing else logging.WARNING
                 _log.log(level, "%s %s, which registers the webhooks, does not exist", resource.kind, name)
                 self._missing.add((resource, name))
@@ -226,8 +229,8 @@ class ManagedCertificates:
         return succeeded
 
     async def _write_bundle(self, resource: Resource, name: str, bundle: bytes) -> frozenset[str]:
-        """Write the bundle to an object, and return the authorities that all its webhooks had before."""
-        from ._issued_certificates import ids_in
+        """Write the bundle to an object, and return the ids of the authorities that it contained before."""
+        from ._issued_certificates import authority_ids
 
         text, api = b64encode(bundle).decode(), self._client.api(Dynamic, resource=resource)
         previous = [config.get("caBundle", "") for config in _client_configs(await api.get(name))]
@@ -238,9 +241,9 @@ class ManagedCertificates:
                     config["caBundle"] = text
 
             await api.update(name, set_bundle)
-        authorities = ids_in(bundle)
+        authorities = authority_ids(bundle)
         for encoded in previous:
-            authorities &= ids_in(b64decode(encoded))
+            authorities &= authority_ids(b64decode(encoded))
         return authorities
 
 
@@ -254,7 +257,7 @@ def _client_configs(obj: Dynamic) -> list[dict[str, Any]]:
 
 
 def _context_of(text: bytes) -> ssl.SSLContext:
-    # ssl reads keys only from files. This file is readable only by its owner, and removed at once.
+    # ssl reads keys only from files. Only its owner can read this file, which is deleted immediately.
     handle, path = tempfile.mkstemp()
     try:
         with os.fdopen(handle, "wb") as file:

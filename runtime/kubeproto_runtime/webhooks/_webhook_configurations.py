@@ -1,4 +1,4 @@
-"""The objects that register webhooks: configurations, and the conversion in a definition."""
+"""The objects that register webhooks: webhook configurations, and definitions with a conversion."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     )
     from kubeproto.kinds.meta_v1 import LabelSelector
 else:
-    # For help() and inspect.signature(): only programs that need configurations import the kinds.
+    # Names for help() and inspect.signature(). Only programs that create configurations import the kinds.
     MatchCondition = LabelSelector = Any
 
 
 class WebhookAddress(Struct, frozen=True, kw_only=True):
-    """The address of webhooks: a Service of the cluster, or the URL of a server outside.
+    """The address of webhooks: a Service of the cluster, or the URL of a server outside of it.
 
-    `ca_bundle` has the authorities that have signed their certificate, in PEM. Without it, cert-manager may
-    insert it; otherwise the server trusts the authorities of its system.
+    `ca_bundle` contains the authorities that have signed the certificate of the webhooks, in PEM. If it is
+    empty, cert-manager may inject a bundle; otherwise the API server trusts the authorities of its system.
     """
 
     namespace: str = ""
@@ -48,7 +48,7 @@ class WebhookAddress(Struct, frozen=True, kw_only=True):
             raise ValueError(f"the address of the Service {self.service} requires its namespace")
         if self.url and not self.url.startswith("https://"):
             raise ValueError(
-                f"a server calls webhooks only over TLS: {self.url} does not begin with https://"
+                f"an API server calls webhooks only over TLS: {self.url} does not begin with https://"
             )
 
     @property
@@ -60,7 +60,7 @@ class WebhookAddress(Struct, frozen=True, kw_only=True):
 
 
 class WebhookOptions(Struct, frozen=True, kw_only=True):
-    """How a server calls webhooks. The defaults are Kubernetes' own."""
+    """The options of calls to webhooks, with the defaults of Kubernetes."""
 
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
     timeout: int = 10
@@ -70,30 +70,30 @@ class WebhookOptions(Struct, frozen=True, kw_only=True):
     match_conditions: tuple[MatchCondition, ...] = ()
 
 
-def mutating(
+def mutating_webhook(
     kind: type[KubeObject], address: WebhookAddress, path: str, options: WebhookOptions, operations: list[str]
 ) -> MutatingWebhook:
     """Return the configuration of a defaulting webhook."""
     from kubeproto.kinds.admissionregistration_v1 import MutatingWebhook
 
     name = f"default.{kind.resource.plural}.{kind.resource.group}"
-    return MutatingWebhook(name=name, **_webhook(kind, address, path, options, operations))
+    return MutatingWebhook(name=name, **_webhook_fields(kind, address, path, options, operations))
 
 
-def validating(
+def validating_webhook(
     kind: type[KubeObject], address: WebhookAddress, path: str, options: WebhookOptions, operations: list[str]
 ) -> ValidatingWebhook:
     """Return the configuration of a validating webhook."""
     from kubeproto.kinds.admissionregistration_v1 import ValidatingWebhook
 
     name = f"validate.{kind.resource.plural}.{kind.resource.group}"
-    return ValidatingWebhook(name=name, **_webhook(kind, address, path, options, operations))
+    return ValidatingWebhook(name=name, **_webhook_fields(kind, address, path, options, operations))
 
 
 def configurations_of(
     name: str, webhooks: Iterable[MutatingWebhook | ValidatingWebhook]
 ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
-    """Return a configuration for all validating webhooks, and one for all mutating webhooks."""
+    """Return a configuration of all validating webhooks, and a configuration of all mutating webhooks."""
     from kubeproto.kinds.admissionregistration_v1 import (
         MutatingWebhook,
         MutatingWebhookConfiguration,
@@ -120,7 +120,7 @@ def configurations_of(
 def definition_for(
     classes: tuple[type[KubeObject], ...], conversion: dict[str, Any] | None
 ) -> CustomResourceDefinition:
-    """Return the definition of a kind in these versions, of which the first is stored."""
+    """Return the definition of a kind in these versions; the first is the storage version."""
     definition = definition_of(*classes, storage=classes[0].resource.version)
     if conversion is not None:
         definition.spec["conversion"] = conversion
@@ -146,7 +146,7 @@ def conversion_of(address: WebhookAddress, path: str) -> dict[str, Any]:
     return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
 
 
-def _webhook(
+def _webhook_fields(
     kind: type[KubeObject], address: WebhookAddress, path: str, options: WebhookOptions, operations: list[str]
 ) -> dict[str, Any]:
     from kubeproto.kinds.admissionregistration_v1 import RuleWithOperations

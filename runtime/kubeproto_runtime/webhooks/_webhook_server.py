@@ -1,4 +1,4 @@
-"""`WebhookServer`: serves webhooks over TLS, on the HTTP/1.1 machine that serves health and metrics."""
+"""`WebhookServer`: serves webhooks over TLS, with the HTTP/1.1 implementation of the health pages."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from ._certificate_files import CertificateSource
 
-# Seconds. An API server finishes a handshake much earlier, or never.
+# Seconds. An API server completes a handshake much earlier, or never.
 _MAX_HANDSHAKE: Final = 10.0
-# A server reuses its connections; Go's clients close them after 90 idle seconds.
+# API servers reuse their connections, and clients in Go close them after 90 idle seconds.
 _MAX_IDLE: Final = 120.0
 _MAX_SENDING: Final = 10.0
 # Kubernetes' limit for the timeout of a webhook, and the default for requests without a timeout.
@@ -41,21 +41,21 @@ _TIMEOUT: Final = re.compile(r"[?&]timeout=(\d{1,2})s(?:&|$)")
 _log: Final = logging.getLogger("kubeproto.webhooks")
 
 
-# The buckets of Prometheus' Go client, as in controller-runtime's metrics of webhooks.
+# The buckets of the Go client of Prometheus, which the webhooks of controller-runtime use.
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
-# Present before the first call, so that a rate includes the first call.
-_EXPECTED: Final[tuple[str, ...]] = ("200", "500")
+# Counters exist before the first call: a rate over a new counter would miss it.
+_EXPECTED_CODES: Final[tuple[str, ...]] = ("200", "500")
 
 
 class WebhookStats:
-    """The number, the outcomes and the durations of the calls of a webhook."""
+    """The number, the status codes and the durations of the calls of a webhook."""
 
     __slots__ = ("codes", "counts", "in_flight", "seconds")
     bounds: ClassVar[tuple[float, ...]] = _BOUNDS
 
     def __init__(self) -> None:
-        self.codes: dict[str, int] = dict.fromkeys(_EXPECTED, 0)
+        self.codes: dict[str, int] = dict.fromkeys(_EXPECTED_CODES, 0)
         self.counts = [0] * (len(_BOUNDS) + 1)
         self.seconds = 0.0
         self.in_flight = 0
@@ -75,8 +75,8 @@ class WebhookStats:
 class WebhookServer:
     """Serves webhooks over TLS until cancelled: by itself, or as a part of an `Operator`.
 
-    Every process of a deployment serves them, whether it leads or not. With `port` 0 a free port is used, and
-    `port` becomes its number. The server responds to all received requests before it ends.
+    Every process of a Deployment serves them, whether it leads or not. With port 0 the system chooses a port,
+    and the attribute `port` is its number. The server responds to all received requests before it ends.
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class WebhookServer:
         return (files.reads, files.failed_reads) if isinstance(files, CertificateFiles) else None
 
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen once there is a certificate, and report the port; raise an error for unusable files."""
+        """Listen once there is a certificate, and report the port. Raise an error for unusable files."""
         try:
-            async with anyio.create_task_group() as renewing:
-                await renewing.start(self._run_certificates)
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(self._run_certificates)
                 await self._listen(task_status)
         except BaseExceptionGroup as group:
             error, *others = group.exceptions
@@ -151,7 +151,7 @@ class WebhookServer:
 
     async def respond(self, request: RawRequest) -> Response:
         """Return the response to a request, and count it."""
-        # Other paths are not counted: a port scan would create labels.
+        # Only the paths of webhooks are counted: otherwise a port scan would create labels.
         stats = self.stats.get(request.target.partition("?")[0])
         if stats is None:
             return await self._respond(request)
@@ -167,7 +167,7 @@ class WebhookServer:
     async def _respond(self, request: RawRequest) -> Response:
         match = _TIMEOUT.search(request.target)
         timeout = min(float(match[1]), _MAX_TIMEOUT) if match else _MAX_TIMEOUT
-        # Shielded: the write of another client waits for the response, also while this program ends.
+        # Shielded, because the write of another client waits for the response while this program ends.
         with anyio.move_on_after(timeout, shield=True):
             status, headers, body = await self.webhooks.respond(request.method, request.target, request.body)
             return Response(status, headers, body)
@@ -176,13 +176,13 @@ class WebhookServer:
 
 
 class _Channel:
-    """The bytes of a connection, with a limit for each wait."""
+    """A TLS connection with time limits for reads and writes."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
 
     async def send(self, data: bytes) -> None:
-        # A client may leave within its request; the response to that cannot be sent.
+        # A client may close the connection within its request: then the response cannot be sent.
         with anyio.move_on_after(_MAX_SENDING, shield=True), suppress(anyio.EndOfStream):
             await self._stream.send(data)
             return

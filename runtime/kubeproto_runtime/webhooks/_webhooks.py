@@ -1,18 +1,18 @@
-"""`Webhooks`: the admission and conversion webhooks of one kind, for `WebhookServer` or any ASGI server.
+"""`Webhooks`: the admission and conversion webhooks of a kind, for `WebhookServer` or any ASGI server.
 
 ::
 
     def check(admission: Admission[Book]) -> Violation | None:
         if admission.old and admission.object.spec.isbn != admission.old.spec.isbn:
-            return Violation("FieldValueForbidden", "spec.isbn", detail="a book keeps its number")
+            return Violation("FieldValueForbidden", "spec.isbn", detail="the ISBN cannot change")
         return None
 
-    def fill(admission: Admission[Book]) -> None:
+    def set_defaults(admission: Admission[Book]) -> None:
         admission.object.spec.pages = admission.object.spec.pages or 1
 
-    webhooks = Webhooks(Book).validate(check).default(fill).convert(BookV1, up=to_v2, down=to_v1)
+    webhooks = Webhooks(Book).validate(check).default(set_defaults).convert(BookV1, up=to_v2, down=to_v1)
 
-An exception of a handler becomes a 500, and `failure_policy` decides what the server does then.
+If a handler raises, the response is a 500, and `failure_policy` decides whether the write is refused.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from ._webhook_configurations import (
     configurations_of,
     conversion_of,
     definition_for,
-    mutating,
-    validating,
+    mutating_webhook,
+    validating_webhook,
 )
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ WebhookResponse = tuple[int, tuple[tuple[str, str], ...], bytes]
 
 
 class Webhooks(Generic[K]):
-    """The webhooks of one kind: validation, defaulting and conversion.
+    """The webhooks of a kind: validation, defaulting and conversion.
 
-    `options` configure the calls of the server. The object is an ASGI application, and ``|`` joins several;
-    `respond` handles a single request, on any server.
+    `options` configure the calls of the API server. An instance is an ASGI application, and ``|`` joins
+    several. `respond` handles a single request, for use in any HTTP server.
     """
 
     def __init__(self, kind: type[K], *, options: WebhookOptions | None = None) -> None:
@@ -83,26 +83,26 @@ class Webhooks(Generic[K]):
     def validate(self, check: Validator[K], *, operations: tuple[str, ...] = WRITES) -> Self:
         """Call `check` for these operations.
 
-        It returns None to allow the write, one or several violations for a 422 with causes, or the result of
-        `kubeproto.crd.deny`.
+        `check` returns None to allow the write, a violation or several to refuse it with 422 and causes, or
+        the result of `kubeproto.crd.deny`.
         """
         self._validators.append((check, operations))
         return self
 
     def default(self, fill: Defaulter[K], *, operations: tuple[str, ...] = WRITES) -> Self:
-        """Call `fill` for these operations: it edits the object in place, or returns another one.
+        """Call `fill` for these operations: it changes the object in place, or returns a new object.
 
-        Fields that the class does not have are preserved. A server may call twice for a write, so `fill` must
-        not change an object that has its defaults.
+        Fields that the class does not have are preserved. The API server may call a webhook twice for a
+        write, so `fill` must not change an object that has all defaults.
         """
         self._defaulters.append((fill, operations))
         return self
 
     def convert(self, version: type[S], *, up: Callable[[S], K], down: Callable[[K], S]) -> Self:
-        """Convert to and from another version; `up` returns an object of this class, the stored version.
+        """Convert to and from another version. `up` returns an object of this class, the storage version.
 
-        The metadata is copied; fields that the other version does not have are lost unless an annotation
-        stores them. A function raises ValueError for an object that cannot be converted.
+        The metadata are copied. Fields that the other version does not have are lost, unless an annotation
+        stores them. A function raises ValueError if it cannot convert an object.
         """
         self.conversions.add(version, up, down)
         return self
@@ -134,18 +134,18 @@ class Webhooks(Generic[K]):
         """Yield an entry of a configuration for each webhook."""
         for path in self.paths:
             if path.startswith("/default/"):
-                operations = _operations(self._defaulters)
-                yield mutating(self.kind, address, path, self.options, operations)
+                operations = _operations_of(self._defaulters)
+                yield mutating_webhook(self.kind, address, path, self.options, operations)
             elif path.startswith("/validate/"):
-                operations = _operations(self._validators)
-                yield validating(self.kind, address, path, self.options, operations)
+                operations = _operations_of(self._validators)
+                yield validating_webhook(self.kind, address, path, self.options, operations)
 
     def manifests(self, name: str, address: WebhookAddress) -> list[KubeObject]:
         """Return the configurations, and the definition if there are conversions."""
         return WebhookApplication(self).manifests(name, address)
 
     def definition(self, address: WebhookAddress) -> CustomResourceDefinition:
-        """Return the definition of the kind in all its versions, and of its conversion webhook."""
+        """Return the definition of the kind with all its versions and its conversion webhook."""
         path = next((path for path in self.paths if path.startswith("/convert/")), "")
         return definition_for(self.conversions.classes, conversion_of(address, path) if path else None)
 
@@ -168,7 +168,7 @@ class Webhooks(Generic[K]):
 
 
 class WebhookApplication:
-    """The webhooks of several kinds, on one port."""
+    """The webhooks of several kinds, for a common port."""
 
     def __init__(self, *webhooks: Webhooks[Any]) -> None:
         self.webhooks = webhooks
@@ -181,7 +181,7 @@ class WebhookApplication:
     def configurations(
         self, name: str, address: WebhookAddress
     ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
-        """Return the configurations of these webhooks: at most one of each type."""
+        """Return the webhook configurations: at most one for validation and one for defaulting."""
         entries = (entry for webhooks in self.webhooks for entry in webhooks.entries(address))
         return configurations_of(name, entries)
 
@@ -204,9 +204,10 @@ async def _respond(
 ) -> WebhookResponse:
     path = target.partition("?")[0]
     if (handle := paths.get(path)) is None:
-        return 404, _TEXT, f"there are {', '.join(sorted(paths)) or 'no webhooks'}\n".encode()
+        known_paths = ", ".join(sorted(paths)) or "no paths"
+        return 404, _TEXT, f"no webhook has the path {path}; the webhooks have {known_paths}\n".encode()
     if method != "POST":
-        return 405, (*_TEXT, ("Allow", "POST")), b"a review is sent by POST\n"
+        return 405, (*_TEXT, ("Allow", "POST")), b"send the review by POST\n"
     try:
         return 200, _JSON, await handle(body)
     except _UnreadableReview as error:
@@ -214,7 +215,7 @@ async def _respond(
     except failures() as error:
         if is_cancelled():
             raise
-        # Not for the client, which may not be allowed to see the content of the error.
+        # The error is not sent to the client, who may not have permission to read its content.
         log_failure(_log, "%s: a handler has failed", path, error=error)
         return 500, _TEXT, b"a handler of this webhook has failed; the reason is in its log\n"
 
@@ -226,8 +227,8 @@ class _UnreadableReview(Exception):
 def _parse_review(body: bytes, read: Callable[[bytes], R]) -> R:
     """Return the review in a body.
 
-    A handler may raise `RemoteProtocolError` too, for a request of its own. The message of that error must
-    not be in the response.
+    Its error is wrapped, because a handler may raise `RemoteProtocolError` for its own requests, and the
+    message of such an error must not be in the response.
     """
     try:
         return read(body)
@@ -235,5 +236,5 @@ def _parse_review(body: bytes, read: Callable[[bytes], R]) -> R:
         raise _UnreadableReview(str(error)) from error
 
 
-def _operations(handlers: list[tuple[Any, tuple[str, ...]]]) -> list[str]:
+def _operations_of(handlers: list[tuple[Any, tuple[str, ...]]]) -> list[str]:
     return list(dict.fromkeys(operation for _, operations in handlers for operation in operations))
