@@ -31,7 +31,7 @@ def test_an_import_compiles_no_pattern_and_makes_no_decoder() -> None:
 
 
 # Modules for programs that write patches, read manifests or print tables; and the machines of caches.
-_LEFT = ("objects._json_patch", "objects._json_paths", "objects._manifests", "objects._quantity",
+_LEFT = ("objects._json_patch", "objects._json_paths", "objects._manifest_parsing", "objects._quantity",
          "objects._table", "watching.pager", "watching.resync")  # fmt: skip
 
 

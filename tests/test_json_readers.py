@@ -28,7 +28,7 @@ PERMITTED: Final = {
     "kubeproto/crd": _OWN,
     "kubeproto/kinds/__main__.py": "the API's description, in the tool that generates the kinds",
     "kubeproto/kinds/_kind_table.py": _SHIPPED,
-    "kubeproto/objects/_manifests.py": _OWN,
+    "kubeproto/objects/_manifest_parsing.py": _OWN,
     "kubeproto/objects/_json_hooks.py": "makes the decoders of `Reader`",
     "simulator/kubeproto_sim/_direct_objects.py": _STORED,
     "simulator/kubeproto_sim/_snapshots.py": "a file of the simulator's own",

@@ -3,13 +3,13 @@
 from .._errors import ConfigError, CredentialsError
 from . import credentials
 from ._concealed_values import ConcealedVariables as ConcealedVariables
+from ._connection_settings import Connection
 from ._identity import Identity, Impersonation, UnreadableFile as UnreadableFile
 from ._inference import Config, Needs as Needs, Overrides as Overrides, infer as infer
 from ._kubeconfig import Kubeconfig as Kubeconfig, kubeconfig_paths as kubeconfig_paths
 from ._oidc import Oidc
 from ._plugin import Plugin, PluginPolicy
 from ._proxies import proxy_for as proxy_for
-from ._server_connection import Connection
 from ._server_urls import Url
 from ._signing_credentials import Credentials
 

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from .._errors import ConfigError
 from ..wire import ConcealedBytes, Headers
 from ._concealed_values import ConcealedUrl, ConcealedVariables, ConcealingStruct
+from ._connection_settings import Connection
 from ._identity import (
     Identity,
     Impersonation,
@@ -36,7 +37,6 @@ from ._kubeconfig_types import KubeconfigUser
 from ._oidc import oidc_of
 from ._plugin import PluginPolicy, plugin_of
 from ._proxies import proxy_for
-from ._server_connection import Connection
 from ._server_urls import complete_server_url
 from ._signing_credentials import Credentials
 

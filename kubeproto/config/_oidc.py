@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from .._errors import ConfigError, CredentialsError, RemoteProtocolError
 from ..wire import ConcealedBytes, Headers, RawRequest, inflate
 from ._concealed_values import ConcealingStruct
+from ._connection_settings import Connection
 from ._kubeconfig_types import AuthProvider
-from ._server_connection import Connection
 from ._signing_credentials import basic_authorization
 
 T = TypeVar("T")

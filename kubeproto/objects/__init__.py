@@ -29,6 +29,7 @@ from ._definition import (
 from ._depths import Dynamic, Metadata
 from ._durations import Duration, human_duration as human_duration
 from ._fields import FieldRequirement, FieldSelector
+from ._json_reader import Reader as Reader, TooDeep
 from ._json_values import (
     copy_json as copy_json,
     is_list as is_list,
@@ -56,13 +57,16 @@ from ._pointers import (
     parse_pointer as parse_pointer,
     resolve_pointer as resolve_pointer,
 )
-from ._reading import Reader as Reader, TooDeep
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource
+from ._resource_versions import (
+    comparable as comparable,
+    compare_versions as compare_versions,
+    is_newer as is_newer,
+)
 from ._scanning import split_object as split_object
 from ._status import Status, StatusCause, StatusDetails
 from ._times import MicroTime as MicroTime, format_time as format_time, parse_time as parse_time
-from ._versions import comparable as comparable, compare_versions as compare_versions, is_newer as is_newer
 from ._view_methods import asdict, kind_of as kind_of, replace, to_plain
 
 if TYPE_CHECKING:
@@ -73,7 +77,7 @@ if TYPE_CHECKING:
         make_json_patch as make_json_patch,
     )
     from ._json_paths import JsonPath
-    from ._manifests import InvalidManifest, dump_yaml, parse_manifest
+    from ._manifest_parsing import InvalidManifest, dump_yaml, parse_manifest
     from ._merge_patch import apply_merge_patch as apply_merge_patch, make_merge_patch as make_merge_patch
     from ._quantity import Quantity
     from ._table import Table, TableColumn as TableColumn, TableRow as TableRow
@@ -83,7 +87,7 @@ else:
     __getattr__, __dir__ = _deferred.attributes(
         __name__,
         {
-            "InvalidManifest": "_manifests",
+            "InvalidManifest": "_manifest_parsing",
             "JsonPatch": "_json_patch",
             "JsonPath": "_json_paths",
             "PatchError": "_json_patch",
@@ -93,10 +97,10 @@ else:
             "TableRow": "_table",
             "apply_json_patch": "_json_patch",
             "apply_merge_patch": "_merge_patch",
-            "dump_yaml": "_manifests",
+            "dump_yaml": "_manifest_parsing",
             "make_json_patch": "_json_patch",
             "make_merge_patch": "_merge_patch",
-            "parse_manifest": "_manifests",
+            "parse_manifest": "_manifest_parsing",
         },
     )
 

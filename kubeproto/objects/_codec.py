@@ -19,14 +19,14 @@ from ._base import KubeObject
 from ._copies import loaded_fields
 from ._depths import Dynamic
 from ._json_hooks import enc_hook
+from ._json_reader import Reader, TooDeep, reader_of
 from ._json_values import is_list, is_object
+from ._lazy_views import META, SOURCE, KindViews, Views, received_text, views_of
 from ._naive_times import refuse_naive_times
-from ._reading import Reader, TooDeep, reader_of
 from ._resource import Resource
 from ._sources import Source, extract_identity, join_members
 from ._spans import span_of_object
 from ._view_methods import VIEWS, label_of, to_plain
-from ._views import META, SOURCE, KindViews, Views, received_text, views_of
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from .._errors import InvalidObject
 from .._patterns import Pattern
-from ._reading import Reader, TooDeep
+from ._json_reader import Reader, TooDeep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

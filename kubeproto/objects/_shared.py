@@ -10,13 +10,13 @@ from ._codec import (
     read_object,
 )
 from ._json_hooks import dec_hook, enc_hook
+from ._json_reader import reader_of
 from ._json_values import copy_json
+from ._lazy_views import NEXT_NUMBER, SOURCE, KindViews, received_text, views_of
 from ._list import Malformed
-from ._reading import reader_of
 from ._scanning import check_json, is_json, split_array
 from ._sources import join_members
 from ._spans import LineInPlace, PageItem, PageItems, Span, extract_object, span_of_object
-from ._views import NEXT_NUMBER, SOURCE, KindViews, received_text, views_of
 
 __all__ = [
     "LONG_TEXT",

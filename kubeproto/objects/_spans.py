@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from msgspec import Raw, Struct
 
 from .._errors import InvalidObject
-from ._reading import Reader, TooDeep
+from ._json_reader import Reader, TooDeep
 from ._scanning import is_json, split_array, split_object
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from .. import _deferred
 from ..objects._shared import Malformed
 from ._decoder import WatchDecoder as WatchDecoder
-from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent, WatchFailed
+from ._item_reader import read_page as read_page
 from ._line_buffer import MAX_LINE as MAX_LINE
 from ._list_decoder import ListDecoder as ListDecoder
-from ._pages import read_page as read_page
+from ._watch_events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent, WatchFailed
 
 if TYPE_CHECKING:
     from . import log_tail, pager, resync

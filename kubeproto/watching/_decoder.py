@@ -27,10 +27,10 @@ from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import Dynamic, KubeObject, Resource
 from ..objects._shared import LONG_TEXT, NEXT_NUMBER, SOURCE, Span, is_json, views_of
 from ..wire import Headers, open_inflater
-from ._events import CHANGES, WatchEvent
 from ._line_buffer import MAX_LINE, LineBuffer, LineRun, copy_lines, has_long_lines, locate_lines
 from ._odd_lines import ErrorBody, check_content_type, read_change, read_odd_line
 from ._prefix_reader import PrefixReader
+from ._watch_events import CHANGES, WatchEvent
 from ._wire_lines import OTHER_LINES, event_of_line, line_reader
 
 K = TypeVar("K", bound=KubeObject)

@@ -18,10 +18,10 @@ from .._patterns import Pattern
 from ..objects import KubeObject, ListMeta, Resource
 from ..objects._shared import Malformed, is_json
 from ..wire import Headers, open_inflater
-from ._events import WatchFailed
+from ._item_reader import ItemReader, Page, read_raw_page
 from ._line_buffer import MAX_LINE
 from ._odd_lines import ErrorBody, check_content_type
-from ._pages import ItemReader, Page, read_raw_page
+from ._watch_events import WatchFailed
 
 K = TypeVar("K", bound=KubeObject)
 

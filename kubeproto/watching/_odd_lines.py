@@ -10,7 +10,7 @@ from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import Metadata, ObjectMeta, Reader, TooDeep, split_object, to_plain
 from ..objects._shared import KindViews, Malformed, read_object, views_of
 from ..wire import Headers, header, read_status
-from ._events import Added, Deleted, Modified, Unknown, WatchFailed
+from ._watch_events import Added, Deleted, Modified, Unknown, WatchFailed
 
 # The rest of a longer body is dropped. Go's client quotes 2 KiB of a foreign page; a Status is shorter.
 _MAX_ERROR_BODY: Final = 1024 * 1024

@@ -11,9 +11,9 @@ from .._errors import InvalidObject
 from ..objects import KubeObject, Reader, compare_versions
 from ..objects._shared import Malformed
 from ..wire import Garbled, classify
-from . import _events as events
-from ._events import CHANGES, Added, Bookmark, Deleted, Modified, Unknown, WatchEvent
+from . import _watch_events as events
 from ._resync_values import Received
+from ._watch_events import CHANGES, Added, Bookmark, Deleted, Modified, Unknown, WatchEvent
 from .pager import MAX_VERSION, Failed
 
 K = TypeVar("K", bound=KubeObject)

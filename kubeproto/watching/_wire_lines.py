@@ -7,8 +7,8 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from ..objects import Reader
-from ._events import Added, Bookmark, Deleted, Modified, WatchFailed
 from ._odd_lines import read_failure
+from ._watch_events import Added, Bookmark, Deleted, Modified, WatchFailed
 
 
 class _BookmarkMeta(Struct, rename="camel"):

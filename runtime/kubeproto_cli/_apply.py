@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._command_errors import CommandFailed
 from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
-from ._errors import CommandFailed
 from ._output import RED, YELLOW, print_note, print_result, styled, use_color
 from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name
 

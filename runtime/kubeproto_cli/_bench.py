@@ -9,8 +9,8 @@ from typing import Final
 
 import click
 
+from ._command_errors import CommandFailed
 from ._commands import Command
-from ._errors import CommandFailed
 
 _NO_CHECKOUT: Final = (
     "the benchmarks are in the repository and not in the package: they compare with other clients, which they"

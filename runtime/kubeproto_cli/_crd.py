@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._command_errors import CommandFailed
 from ._commands import Command
-from ._errors import CommandFailed
 from ._loading import load_object
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._command_errors import CommandFailed
 from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
-from ._errors import CommandFailed
 from ._output import plain_object, print_note
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from ._command_errors import CommandFailed, explain_error, first_error
 from ._commands import Command, LazyCommand, LazyGroup
-from ._errors import CommandFailed, explain_error, first_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from msgspec import Struct
 
+from ._command_errors import CommandFailed
 from ._commands import Command
-from ._errors import CommandFailed
 from ._output import print_note
 
 if TYPE_CHECKING:

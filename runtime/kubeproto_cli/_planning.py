@@ -8,7 +8,7 @@ import click
 
 from kubeproto.wire import printable
 
-from ._errors import CommandFailed
+from ._command_errors import CommandFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._command_errors import CommandFailed
 from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options, seconds
-from ._errors import CommandFailed
 from ._output import print_note
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from kubeproto import (
 )
 from kubeproto.config import ConfigError
 from kubeproto_cli import main
+from kubeproto_cli._command_errors import CommandFailed, explain_error, first_error
 from kubeproto_cli._commands import Command
 from kubeproto_cli._connecting import ConnectionOptions, connection_options, seconds, warnings_to_stderr
-from kubeproto_cli._errors import CommandFailed, explain_error, first_error
 from kubeproto_cli._main import kubeproto
 from kubeproto_cli._output import styled, use_color
 from kubeproto_cli._watch import ResourceArgument, parse_resources

@@ -63,7 +63,7 @@ def test_help_imports_no_other_module_of_the_project() -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "Serve a simulated Kubernetes API on a port." in result.stdout
     loaded = json.loads(result.stderr.replace("'", '"'))
-    own_modules = {f"kubeproto_cli.{name}" for name in ("_main", "_commands", "_errors")}
+    own_modules = {f"kubeproto_cli.{name}" for name in ("_main", "_commands", "_command_errors")}
     assert set(loaded) == {"kubeproto_cli", *own_modules}
 
 

@@ -19,7 +19,7 @@ import kubeproto_sim as sim
 from kubeproto.control import Action, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
 from kubeproto_runtime import BlockingClient, Caches, Client, Context, Controller, Operator
-from kubeproto_runtime.calls._tracing import Tracing
+from kubeproto_runtime.calls._request_tracing import Tracing
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 

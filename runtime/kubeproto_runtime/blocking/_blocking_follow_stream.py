@@ -9,8 +9,8 @@ from kubeproto import Bookmark, KubeObject
 
 from ..calls._discovery import KindNotServed
 from ..watching._follow_stream import FollowEvent, event_of
-from ._reflector import StoreSink, is_unknown_kind
-from ._resync_driver import BlockingResyncDriver
+from ._blocking_reflector import StoreSink, is_unknown_kind
+from ._blocking_resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
     from collections.abc import Generator

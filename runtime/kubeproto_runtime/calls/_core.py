@@ -22,8 +22,8 @@ from ._body_limits import LIMITS, BodyLimits, truncated_error
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 from ._outgoing import outgoing
 from ._rate_queue import RateQueue
+from ._request_tracing import Tracing
 from ._run_writes import note_absence, note_write
-from ._tracing import Tracing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from kubeproto.wire import UpgradeRequest
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from ._tracing import TracedRequest, Tracing
+    from ._request_tracing import TracedRequest, Tracing
 
 H = TypeVar("H", bound=RawRequest)
 

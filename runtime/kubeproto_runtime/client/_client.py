@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
 
     from ..sets._apply_set import ApplySet
-    from ..sets._manifests import ManifestFiles
+    from ..sets._manifest_files import ManifestFiles
     from ..sets._plan import Plan
     from ..sets._plan_execution import PerformOptions, PerformResult
     from ..sets._survey import PlanOptions

@@ -14,9 +14,9 @@ from kubeproto import Api, KubeObject
 from kubeproto.requests import Subresource
 from kubeproto.watching import pager, resync
 
-from ..calls._reading import find_object, get_or_none
+from ..calls._object_reads import find_object, get_or_none
 from ..watching._follow_stream import FollowStream, FollowStreamWithFailures
-from ..watching._pages import Items, ListPages, Paging, TablePages
+from ..watching._list_pages import Items, ListPages, Paging, TablePages
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
 from ..writing._statuses import patch_status
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ..calls._base_client import BaseClient
     from ..conditions import Condition, Presence
-    from ..watching._pages import OnExpired, Selection
+    from ..watching._list_pages import OnExpired, Selection
     from ..writing._entry import UpdateOptions
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]

@@ -2,7 +2,7 @@
 
 from ._children import Children
 from ._controller import Controller
-from ._events import Events, recording
+from ._event_sender import Events, recording
 from ._finalizer import finalizer
 
 __all__ = ["Children", "Controller", "Events", "finalizer", "recording"]

@@ -38,7 +38,7 @@ from kubeproto import (
 from kubeproto.control import owner_reference
 
 from .._documents import parse_document, to_builtins
-from ..calls._reading import find_object
+from ..calls._object_reads import find_object
 from ..sets._diffs import Fingerprint, differ, fingerprint
 from ..sets._members import list_kind
 from ..sets._membership import Membership

@@ -29,7 +29,7 @@ from kubeproto import Conflict, NotFound, ObjectMeta
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES
 
-from ..calls._outcomes import OUTCOMES, outcome_of
+from ..calls._outcome_errors import OUTCOMES, outcome_of
 from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
 from ..tasks._error_texts import error_text, log_failure

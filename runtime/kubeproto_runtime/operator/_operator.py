@@ -33,7 +33,7 @@ from ..tasks._stray_cancellations import only_error, supervise
 from ._description import ProgramDescription, describe
 from ._election import Election
 from ._lease_fence import LeaseFence
-from ._status import health, metrics_text, readiness
+from ._operator_status import health, metrics_text, readiness
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

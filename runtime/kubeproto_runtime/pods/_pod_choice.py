@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..client._client import Client
-    from ..watching._pages import Selection
+    from ..watching._list_pages import Selection
 
     Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from ._apply_set import (
     Parent as Parent,
     applyset_id as applyset_id,
 )
-from ._manifests import ManifestFiles, read_manifests
+from ._manifest_files import ManifestFiles, read_manifests
 from ._membership import Membership as Membership
 from ._plan import (
     ManagerConflict,

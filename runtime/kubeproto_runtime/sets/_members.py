@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kubeproto import Dynamic, KubeprotoError
 
 from .._documents import to_builtins
-from ..watching._pages import Paging
+from ..watching._list_pages import Paging
 from ._plan_decisions import Listing
 
 if TYPE_CHECKING:

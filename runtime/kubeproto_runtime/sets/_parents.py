@@ -9,7 +9,7 @@ from kubeproto import AlreadyExists, Dynamic, decode, encode
 from .._documents import parse_document
 from ..calls._core import call
 from ..calls._kinds import resource_named
-from ..calls._reading import find_object
+from ..calls._object_reads import find_object
 from ._apply_set import PARENT_TYPE, ApplySet, ApplySetError, Extent, Parent, is_built_in, read_parent
 
 if TYPE_CHECKING:

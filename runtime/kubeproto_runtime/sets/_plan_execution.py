@@ -24,7 +24,7 @@ from kubeproto.wire import printable
 from .._documents import parse_document
 from ..calls._core import call
 from ..calls._discovery import discover
-from ..calls._reading import back_off, find_object
+from ..calls._object_reads import back_off, find_object
 from ..conditions import deleted
 from ..watching._waiting import Waiting, WaitTimeout
 from ..writing._applying import ApplyResult, apply

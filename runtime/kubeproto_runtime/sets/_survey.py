@@ -20,12 +20,12 @@ from kubeproto.objects import GroupVersionKind
 from .._documents import parse_document, to_builtins
 from ..calls._core import call
 from ..calls._discovery import KindNotServed, discover
-from ..calls._reading import find_object
+from ..calls._object_reads import find_object
 from ..writing._applying import to_dynamic
 from ..writing._ranks import NAMESPACE, defined_kinds, group_kind, rank
 from ._apply_set import ApplySet, ApplySetError
 from ._diffs import differ
-from ._manifests import ManifestFiles
+from ._manifest_files import ManifestFiles
 from ._members import list_members
 from ._parents import find_parent
 from ._plan import Plan, PlannedRefusal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kubeproto import DeadlineExceeded
 
-from ..blocking._client import BlockingClient
+from ..blocking._blocking_client import BlockingClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

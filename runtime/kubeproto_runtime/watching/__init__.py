@@ -1,7 +1,7 @@
 """Lists and watches: pages, the driver of the resync machine, and waiting for the state of an object."""
 
 from ._follow_stream import FollowEvent, FollowStream
-from ._pages import (
+from ._list_pages import (
     BlockingItems as BlockingItems,
     BlockingPages as BlockingPages,
     BlockingTablePages as BlockingTablePages,

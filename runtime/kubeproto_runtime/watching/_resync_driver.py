@@ -22,7 +22,7 @@ from kubeproto import DeadlineExceeded, KubeObject, TransportError
 from kubeproto.watching import resync
 from kubeproto.wire import REFUSAL_TIME
 
-from ..calls._outcomes import OUTCOMES, OutcomeError, outcome_of
+from ..calls._outcome_errors import OUTCOMES, OutcomeError, outcome_of
 from ..tasks._decoding_turns import SLICE
 from ._resync_exchanges import ListExchange, Parts, ResyncExchange, WatchExchange
 from ._sinks import Planned, Sink, SinkDriver

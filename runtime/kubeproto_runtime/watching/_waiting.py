@@ -27,7 +27,7 @@ from kubeproto.wire import Refused, ServerFailed, Throttled, TooLarge, classify
 
 from ..calls._core import call
 from ..calls._effects import Follow
-from ..calls._reading import is_missing
+from ..calls._object_reads import is_missing
 from ..conditions import Condition, predicate
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from kubeproto import Added, Conflict, Dynamic, Modified, NotFound, ObjectMeta
 from kubeproto.control import certificates as c
 
 from .._access import RequiredAccess
-from ..calls._outcomes import OUTCOMES
+from ..calls._outcome_errors import OUTCOMES
 from ._certificate_files import server_context
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from kubeproto import ALL, Conflict, Dynamic, KubeprotoError, NotFound, ObjectRe
 from .._documents import to_builtins
 from ..calls._core import call
 from ..calls._effects import SleepUntil
-from ..calls._reading import get_or_none
-from ..watching._pages import Paging
+from ..calls._object_reads import get_or_none
+from ..watching._list_pages import Paging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
-    from ..watching._pages import Selection
+    from ..watching._list_pages import Selection
 
 _PODS: Final = Resource("", "v1", "Pod", "pods")
 _NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)

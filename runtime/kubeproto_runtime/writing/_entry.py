@@ -30,7 +30,7 @@ from .._documents import (
 )
 from .._edits import Original, are_equal, includes_change, rebase
 from ..calls._core import read
-from ..calls._reading import back_off, find_object, read_object
+from ..calls._object_reads import back_off, find_object, read_object
 from ._shapes import shape_of
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from kubeproto.requests import ALL
 
 from ..calls._core import call
 from ..calls._effects import SleepUntil
-from ..watching._pages import Paging, Selection
+from ..watching._list_pages import Paging, Selection
 
 if TYPE_CHECKING:
     from typing import NoReturn

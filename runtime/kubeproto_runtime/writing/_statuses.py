@@ -16,7 +16,7 @@ from .._documents import (
 )
 from .._edits import Original
 from ..calls._core import call
-from ..calls._reading import read_object
+from ..calls._object_reads import read_object
 from ._shapes import shape_of
 
 if TYPE_CHECKING:

@@ -26,14 +26,14 @@ from kubeproto.objects import HasApproval, HasFinalize, HasScale, HasStatus, Has
 from kubeproto.requests import ListOptions, Request, Subresource, Tables, WriteOptions
 from kubeproto.watching import pager, resync
 
-from ..calls._reading import find_object, get_or_none
+from ..calls._object_reads import find_object, get_or_none
 from ..client._binding import Only, named
-from ..watching._pages import BlockingItems, BlockingPages, BlockingTablePages, Paging
+from ..watching._list_pages import BlockingItems, BlockingPages, BlockingTablePages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import BlockingEntry, update
 from ..writing._statuses import patch_status
 from ._blocking_follow_stream import BlockingFollowStream, BlockingFollowStreamWithFailures
-from ._reflector import BlockingReflector
+from ._blocking_reflector import BlockingReflector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from ..calls._blocking_base_client import BlockingBaseClient
     from ..conditions import Condition, Presence
-    from ..watching._pages import OnExpired, Selection
+    from ..watching._list_pages import OnExpired, Selection
     from ..writing._entry import UpdateOptions
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]

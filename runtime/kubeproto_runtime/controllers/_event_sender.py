@@ -17,7 +17,7 @@ from kubeproto import KubeObject, ObjectRef
 from kubeproto.control import CreateEvent, PatchEvent, Recorder
 from kubeproto.wire import NO_RETRIES, Broken
 
-from ..calls._outcomes import OUTCOMES, outcome_of
+from ..calls._outcome_errors import OUTCOMES, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -15,7 +15,7 @@ from ..client._connect import (
     token_writer,
 )
 from ._blocking_authorized_transport import BlockingAuthorizedTransport, BlockingOpener
-from ._client import BlockingClient
+from ._blocking_client import BlockingClient
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -9,7 +9,7 @@ from kubeproto import Dynamic, KubeObject, Status
 from ..calls._blocking_base_client import BlockingBaseClient
 from ..calls._kinds import all_named, api_of, call_on, named
 from ..watching._waiting import WAIT
-from ._verbs import BlockingApi
+from ._blocking_verbs import BlockingApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from kubeproto.wire import Refused
 from ..calls._discovery import KindNotServed
 from ..tasks._logged_lines import LoggedLines
 from ..watching._follow_stream import split_replaced, warn_unnamed
-from ._resync_driver import BlockingResyncDriver
+from ._blocking_resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,9 +18,9 @@ from ..calls._effects import Follow
 from ..writing._applying import ApplyManifestsOptions, apply
 from ..writing._draining import DrainOptions, drain
 from ..writing._migrating import MigrateOptions, migrate
-from ._object_verbs import BlockingObjectVerbs
-from ._resync_driver import BlockingResyncDriver
-from ._verbs import BlockingApi
+from ._blocking_object_verbs import BlockingObjectVerbs
+from ._blocking_resync_driver import BlockingResyncDriver
+from ._blocking_verbs import BlockingApi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces, Health, ServerVersion
 
     from ..sets._apply_set import ApplySet
-    from ..sets._manifests import ManifestFiles
+    from ..sets._manifest_files import ManifestFiles
     from ..sets._plan import Plan
     from ..sets._plan_execution import PerformOptions, PerformResult
     from ..sets._survey import PlanOptions

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from kubeproto import KubeObject, TransportError
 from kubeproto.watching import resync
 
-from ..calls._outcomes import OUTCOMES, outcome_of
+from ..calls._outcome_errors import OUTCOMES, outcome_of
 from ..watching._resync_exchanges import ListExchange, Parts, ResyncExchange, WatchExchange
 from ..watching._sinks import Planned, SinkDriver
 

@@ -32,8 +32,8 @@ from ._base import KubeObject
 from ._copies import ABSENT, deep_copy, loaded_fields, pickle_fields, unpickle_fields
 from ._depths import Dynamic
 from ._json_hooks import unresolved
+from ._json_reader import Reader, TooDeep
 from ._meta import ObjectMeta
-from ._reading import Reader, TooDeep
 from ._sources import Source, extract_identity
 from ._spans import SPANS, Span, extract_object, line_of, strip_envelope
 from ._view_methods import METHODS, VIEWS, label_of
