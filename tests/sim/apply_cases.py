@@ -1,4 +1,4 @@
-"""What the tests of applying share: short ways to say who writes what."""
+"""Shared helpers of the tests of server-side apply: a writer and its write in a single call."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ RECORDINGS = Path(__file__).parent.parent / "recordings"
 
 
 def recorded(name: str) -> tuple[Object, Object]:
-    """What was sent and what came back."""
+    """Return the request body and the response body of a recording."""
     exchange = json.loads((RECORDINGS / f"{name}.json").read_text())
     body = exchange["request"].get("body")
     return json.loads(body) if body else {}, json.loads(exchange["response"]["body"])
@@ -83,7 +83,7 @@ def foo(**spec: Any) -> Object:
     return {"apiVersion": "wire.test/v1", "kind": "Foo", "metadata": {"name": "f"}, "spec": spec}
 
 
-def applying(
+def try_apply(
     live: Object | None,
     body: Object,
     manager: str = "m1",
@@ -106,23 +106,23 @@ def applying(
     )
 
 
-def applied(live: Object | None, body: Object, manager: str = "m1", **how: Any) -> Object:
-    """The object after an application that succeeds."""
-    outcome = applying(live, body, manager, **how)
+def apply_successfully(live: Object | None, body: Object, manager: str = "m1", **options: Any) -> Object:
+    """Return the object after a successful apply."""
+    outcome = try_apply(live, body, manager, **options)
     assert isinstance(outcome, AppliedObject), outcome
     return outcome.object
 
 
-def refused(live: Object | None, body: Object, manager: str, **how: Any) -> Conflicts:
-    """The conflicts of an application that does not."""
-    outcome = applying(live, body, manager, **how)
+def conflicts_of(live: Object | None, body: Object, manager: str, **options: Any) -> Conflicts:
+    """Return the conflicts of a refused apply."""
+    outcome = try_apply(live, body, manager, **options)
     assert isinstance(outcome, Conflicts), outcome
     return outcome
 
 
-def written(
-    before: Object | None,
-    after: Object,
+def write_object(
+    previous: Object | None,
+    new_object: Object,
     manager: str = "wire",
     *,
     now: str = NOW,
@@ -130,22 +130,22 @@ def written(
     api_version: str = "",
     subresource: str = "",
 ) -> Object:
-    """The object after an ordinary write, with the entries that this gives it."""
+    """Return the object after an ordinary write, with its new managed fields."""
     entries = update(
-        before,
-        after,
+        previous,
+        new_object,
         manager=manager,
-        schema=schema or (FOO if after["kind"] == "Foo" else CONFIG_MAP),
-        api_version=api_version or after["apiVersion"],
+        schema=schema or (FOO if new_object["kind"] == "Foo" else CONFIG_MAP),
+        api_version=api_version or new_object["apiVersion"],
         now=now,
         subresource=subresource,
     )
-    metadata = {name: value for name, value in after["metadata"].items() if name != "managedFields"}
-    return {**after, "metadata": metadata | ({"managedFields": entries} if entries else {})}
+    metadata = {name: value for name, value in new_object["metadata"].items() if name != "managedFields"}
+    return {**new_object, "metadata": metadata | ({"managedFields": entries} if entries else {})}
 
 
 def owners(object_: Object) -> dict[str, Any]:
-    """The fields by manager, with its subresource if there is one."""
+    """Return the fields of each manager; a key contains the subresource if there is one."""
     return {
         "/".join(filter(None, (entry["manager"], entry.get("subresource")))): entry["fieldsV1"]
         for entry in object_["metadata"].get("managedFields", ())

@@ -1,4 +1,4 @@
-"""A program that talks to a simulated cluster by hand: requests in, decoded answers out."""
+"""A client that sends requests to a simulated cluster directly and decodes the responses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Book(kp.Object[BookSpec, BookStatus], group="example.io", version="v1", pl
 
 
 def definition(**changes: Any) -> dict[str, Any]:
-    """A small definition, with other members of its spec if so told."""
+    """Return a small definition, optionally with other members of its spec."""
     version = {
         "name": "v1",
         "served": True,
@@ -50,7 +50,7 @@ def definition(**changes: Any) -> dict[str, Any]:
 
 
 class Asker:
-    """Asks a cluster, and keeps the last answer."""
+    """Send requests to a cluster, and store the last response."""
 
     def __init__(self, cluster: sim.Cluster | None = None) -> None:
         self.cluster = cluster or sim.Cluster(crds=[Book])
@@ -59,7 +59,7 @@ class Asker:
     def send(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
     ) -> sim.ServerResponse:
-        """The response to a request; a body that is bytes goes out as it is."""
+        """Return the response to a request. A body of bytes is sent unchanged."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         header_values = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
         header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -69,13 +69,13 @@ class Asker:
     def ask(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
     ) -> Any:
-        """The decoded body of the answer, whatever it says."""
+        """Return the decoded body of the response, whatever its status."""
         answer = self.send(method, target, body, media, **headers)
         assert isinstance(answer.body, bytes)
         return json.loads(answer.body)
 
     def refused(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
-        """The Status of a refusal; nothing may have changed."""
+        """Return the Status of a refusal, and check that nothing changed."""
         version = self.cluster.version
         status = self.ask(method, target, body, media)
         assert self.response.status >= 400, status
@@ -83,7 +83,7 @@ class Asker:
         return status
 
     def watch(self, target: str, **headers: str) -> sim.Stream:
-        """An open watch."""
+        """Return an open watch."""
         answer = self.send("GET", f"{target}{'&' if '?' in target else '?'}watch=true", **headers)
         assert not isinstance(answer.body, bytes), answer.body
         return answer.body
@@ -110,25 +110,25 @@ class Asker:
         )
 
     def create(self, target: str, body: Any) -> Any:
-        """What a POST made."""
+        """Return the object that a POST created."""
         created = self.ask("POST", target, body)
         assert self.response.status == 201, created
         return created
 
     @property
     def status(self) -> int:
-        """The status code of the last answer."""
+        """The status code of the last response."""
         return self.response.status
 
 
 def events(data: bytes) -> list[tuple[str, Any]]:
-    """Events as type and object."""
+    """Return events as type and object."""
     decoded = [json.loads(line) for line in data.splitlines()]
     return [(event["type"], event["object"]) for event in decoded]
 
 
 def told(data: bytes) -> list[tuple[str, str]]:
-    """Events as type and name; of bookmarks the version."""
+    """Return events as type and name, bookmarks as type and version."""
     return [
         (change, obj["metadata"].get("name", obj["metadata"].get("resourceVersion", "")))
         if change != "ERROR"
@@ -137,6 +137,6 @@ def told(data: bytes) -> list[tuple[str, str]]:
     ]
 
 
-def names(listed: Any) -> list[str]:
-    """The names in a list."""
-    return [item["metadata"]["name"] for item in listed["items"]]
+def names(object_list: Any) -> list[str]:
+    """Return the names in a list."""
+    return [item["metadata"]["name"] for item in object_list["items"]]

@@ -1,4 +1,4 @@
-"""A cache of books over a transport: the resync machine, the Store, and a driver that decides nothing."""
+"""A cache of books over a transport: the resync machine, the Store, and a driver without decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubeproto.wire import classify
 
 
 class Cache:
-    """Follows one cluster; `run` goes on until a moment on the cluster's clock."""
+    """Follow a cluster; `run` continues until a time of the cluster's clock."""
 
     def __init__(self, cluster: sim.Cluster, transport: sim.BlockingSimTransport, seed: int = 0) -> None:
         self.cluster = cluster
@@ -32,15 +32,15 @@ class Cache:
         return self.cluster.now
 
     def snapshot(self) -> dict[str, str]:
-        """Names and versions of what readers see."""
+        """Return the names and versions that readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
-    def truth(self) -> dict[str, str]:
-        """The same, of what the cluster holds."""
+    def stored_versions(self) -> dict[str, str]:
+        """Return the names and versions of the cluster's objects."""
         stored = [obj["metadata"] for obj in self.cluster.objects(Book)]
         return {f"{meta['namespace']}/{meta['name']}": meta["resourceVersion"] for meta in stored}
 
-    def tell(self, event: resync.Event, batch: Any = ()) -> None:
+    def step(self, event: resync.Event, batch: Any = ()) -> None:
         self.state, actions = resync.step(self.state, event, self.now)
         for action in actions:
             match action:
@@ -60,19 +60,19 @@ class Cache:
                     pass
 
     def run(self, seconds: float) -> None:
-        """Ask and listen for so long."""
+        """Send requests and process responses for some seconds."""
         self.cluster.later(seconds, self._end)
-        self.tell(resync.Started())
+        self.step(resync.Started())
         try:
             while True:
-                self._ask()
-        except Over:
+                self._send_request()
+        except TimeIsOver:
             pass
 
     def _end(self) -> None:
-        raise Over
+        raise TimeIsOver
 
-    def _ask(self) -> None:
+    def _send_request(self) -> None:
         planned = self.planned
         assert planned is not None, self.state
         share = ((self.seed * 7 + self.requests) % 10) / 10
@@ -85,7 +85,7 @@ class Cache:
                 self._watch(planned)
         except (kp.ApiError, kp.TransportError, kp.RemoteProtocolError) as error:
             self.open = False
-            self.tell(resync.Failed(classify(error)))
+            self.step(resync.Failed(classify(error)))
 
     def _list(self, planned: resync.SendList) -> None:
         request = self.books.list(
@@ -94,7 +94,7 @@ class Cache:
         )  # fmt: skip
         with self.transport.send(request, timeout=60) as incoming:
             page = request.parse(incoming.status, incoming.headers, b"".join(incoming)).value
-        self.tell(resync.Listed(page.version, page.next_page, len(page.items)), page.items)
+        self.step(resync.Listed(page.version, page.next_page, len(page.items)), page.items)
 
     def _watch(self, planned: resync.SendWatch) -> None:
         request = self.books.watch(
@@ -109,24 +109,24 @@ class Cache:
                 decoder.feed(b"".join(incoming))
                 [failed] = decoder.finish()
                 assert isinstance(failed, kp.WatchFailed)
-                self.tell(resync.Failed(classify(failed.status)))
+                self.step(resync.Failed(classify(failed.status)))
                 return
             self.open = True
-            self.tell(resync.Opened())
+            self.step(resync.Opened())
             for chunk in incoming:
-                self._hear(decoder.feed(chunk))
+                self._process(decoder.feed(chunk))
                 if not self.open:
                     return
-            self._hear(decoder.finish())
+            self._process(decoder.finish())
         if self.open:
             self.open = False
-            self.tell(resync.Closed())
+            self.step(resync.Closed())
 
-    def _hear(self, events: list[kp.WatchEvent[Book]]) -> None:
+    def _process(self, events: list[kp.WatchEvent[Book]]) -> None:
         for batch, event in resync.digest(events):
             if self.open:
-                self.tell(event, batch)
+                self.step(event, batch)
 
 
-class Over(Exception):
-    """The time of a cache is over."""
+class TimeIsOver(Exception):
+    """The time of a cache has expired."""

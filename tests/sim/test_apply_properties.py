@@ -1,10 +1,10 @@
-"""What holds for any apply by any manager over any object."""
+"""Properties of any apply by any manager over any object."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from apply_cases import FOO, LATER, NOW, Object, applied, applying, foo, owners, written
+from apply_cases import FOO, LATER, NOW, Object, apply_successfully, foo, owners, try_apply, write_object
 from hypothesis import given, strategies as st
 
 from kubeproto_sim.apply import AppliedObject, Conflicts
@@ -48,19 +48,19 @@ WRITES = st.lists(st.tuples(MANAGERS, FOOS, st.booleans()), min_size=1, max_size
 
 
 def history(writes: list[tuple[str, Object, bool]]) -> Object:
-    """An object after some writes: applied by force, or put there."""
+    """Draw an object after some writes: forced applies or puts."""
     live: Object | None = None
     for manager, body, applies in writes:
         if applies or live is None:
-            live = applied(live, body, manager, force=True)
+            live = apply_successfully(live, body, manager, force=True)
         else:
-            live = written(live, {**live, "spec": body["spec"]}, manager)
+            live = write_object(live, {**live, "spec": body["spec"]}, manager)
     assert live is not None
     return live
 
 
-def own(body: Object) -> Any:
-    """What an applier of this body owns."""
+def owned_fields(body: Object) -> Any:
+    """Return the fields that an applier of this body owns."""
     return difference(fields_of(body, FOO), UNOWNED)
 
 
@@ -68,40 +68,40 @@ def own(body: Object) -> Any:
 def test_applying_twice_is_applying_once(
     writes: list[tuple[str, Object, bool]], body: Object, manager: str
 ) -> None:
-    once = applied(history(writes), body, manager, force=True)
-    again = applying(once, body, manager, now=LATER)
+    once = apply_successfully(history(writes), body, manager, force=True)
+    again = try_apply(once, body, manager, now=LATER)
     assert isinstance(again, AppliedObject)
     assert not again.changed
     assert again.object == once
 
 
 @given(WRITES, FOOS, MANAGERS)
-def test_what_is_applied_is_there_and_is_owned(
+def test_applied_fields_exist_and_are_owned(
     writes: list[tuple[str, Object, bool]], body: Object, manager: str
 ) -> None:
-    result = applied(history(writes), body, manager, force=True)
+    result = apply_successfully(history(writes), body, manager, force=True)
     assert not compare(result, merged(result, body, FOO), FOO).written
     [mine] = [
         decode_fields(entry["fieldsV1"])
         for entry in result["metadata"].get("managedFields", [])
         if (entry["manager"], entry["operation"]) == (manager, "Apply")
     ] or [EMPTY]
-    assert mine == own(body)
+    assert mine == owned_fields(body)
 
 
 @given(WRITES, FOOS)
-def test_conflicts_name_what_others_own_and_force_ends_them(
+def test_conflicts_name_the_fields_of_others_and_force_resolves_them(
     writes: list[tuple[str, Object, bool]], body: Object
 ) -> None:
     live = history(writes)
-    outcome = applying(live, body, "new")
-    forced = applied(live, body, "new", force=True)
+    outcome = try_apply(live, body, "new")
+    forced = apply_successfully(live, body, "new", force=True)
     if isinstance(outcome, Conflicts):
         for conflict in outcome.conflicts:
             if conflict.owner.manager == "before-first-apply":
                 continue  # whose entry is not written unless the body is applied
-            assert intersection(own(body), decode_fields(owners_of(live, conflict.owner.manager)))
-        assert isinstance(applying(forced, body, "new"), AppliedObject)
+            assert intersection(owned_fields(body), decode_fields(owners_of(live, conflict.owner.manager)))
+        assert isinstance(try_apply(forced, body, "new"), AppliedObject)
     else:
         assert outcome.object == forced
 
@@ -115,33 +115,34 @@ def owners_of(live: Object, manager: str) -> Any:
 
 
 @given(WRITES)
-def test_what_is_owned_is_there(writes: list[tuple[str, Object, bool]]) -> None:
+def test_owned_fields_exist(writes: list[tuple[str, Object, bool]]) -> None:
     live = history(writes)
     present = with_parents(fields_of(live, FOO), FOO)
     for fields in owners(live).values():
-        # A map that stands for itself in an entry may be there for what others put into it.
+        # A map that has its own entry may exist because of fields that others added to it.
         assert not difference(leaves(decode_fields(fields)), union(present, shells(live)))
 
 
 def shells(live: Object) -> Any:
-    """Maps and lists without anything that counts as a field of its own."""
+    """Return the maps and lists without any field of their own."""
     return fieldset(("f:spec", f"f:{name}") for name in live.get("spec", {}))
 
 
 @given(FOOS, FOOS)
-def test_who_creates_by_writing_owns_every_leaf(before: Object, after: Object) -> None:
-    created = written(None, before, "w")
-    everything = difference(leaves(fields_of(before, FOO)), UNOWNED)
+def test_the_creator_owns_every_leaf(first_object: Object, second_object: Object) -> None:
+    created = write_object(None, first_object, "w")
+    everything = difference(leaves(fields_of(first_object, FOO)), UNOWNED)
     owned = decode_fields(owners(created).get("w", {}))
     assert not difference(everything, owned)
-    changed = written(created, after, "other", now=LATER)
+    changed = write_object(created, second_object, "other", now=LATER)
     field_sets = [decode_fields(fields) for fields in owners(changed).values()]
-    # Whatever the second did not change is still the first's, and nothing belongs to two.
+    # Every field that the second writer did not change still belongs to the first, and no field belongs to
+    # both.
     assert not intersection(*field_sets) if len(field_sets) == 2 else True
 
 
 @given(FOOS, FOOS)
-def test_a_comparison_seen_from_the_other_side_adds_what_was_removed(a: Object, b: Object) -> None:
+def test_a_reversed_comparison_adds_the_removed_fields(a: Object, b: Object) -> None:
     forward, backward = compare(a, b, FOO), compare(b, a, FOO)
     assert (forward.added, forward.removed) == (backward.removed, backward.added)
     assert forward.modified == backward.modified
@@ -156,8 +157,8 @@ def test_an_object_does_not_differ_from_itself(body: Object) -> None:
 
 
 @given(FOOS, FOOS)
-def test_fields_that_are_removed_are_gone_and_no_others(body: Object, other: Object) -> None:
-    shared = intersection(own(body), own(other))
+def test_exactly_the_removed_fields_are_missing(body: Object, other: Object) -> None:
+    shared = intersection(owned_fields(body), owned_fields(other))
     remaining = fields_of(removed(body, shared, FOO), FOO)
     assert not intersection(remaining, shared)
     spared = {path for path in paths(fields_of(body, FOO)) if not beneath(path, set(paths(shared)))}
@@ -169,19 +170,19 @@ def beneath(path: tuple[str, ...], removed_paths: set[tuple[str, ...]]) -> bool:
 
 
 @given(FOOS, FOOS)
-def test_laying_an_object_over_another_keeps_what_it_does_not_speak_of(live: Object, body: Object) -> None:
+def test_merging_an_object_over_another_preserves_unmentioned_fields(live: Object, body: Object) -> None:
     result = merged(live, body, FOO)
     assert merged(result, body, FOO) == result
     assert not compare(live, result, FOO).removed or has_atomic_change(live, body)
 
 
 def has_atomic_change(live: Object, body: Object) -> bool:
-    """Only within what is one value as a whole can something go."""
+    """Fields can only disappear inside an atomic value."""
     return bool(live["spec"].get("any") != body["spec"].get("any"))
 
 
 @given(FOOS)
-def test_applying_less_and_less_leaves_nothing_behind(body: Object) -> None:
-    live = applied(None, body, "m1", now=NOW)
+def test_applying_fewer_and_fewer_fields_removes_all(body: Object) -> None:
+    live = apply_successfully(None, body, "m1", now=NOW)
     bare = {name: value for name, value in body.items() if name != "spec"}
-    assert "spec" not in applied(live, bare, "m1") or not body["spec"]
+    assert "spec" not in apply_successfully(live, bare, "m1") or not body["spec"]

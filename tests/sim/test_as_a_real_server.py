@@ -1,4 +1,6 @@
-"""What a real server was seen to do, and the simulated one once did otherwise: the parts without a suite."""
+"""Observed behaviour of a real server in which the simulator once differed: the parts without their own
+suite.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def accepted(asker: Asker, plural: str) -> tuple[str, str]:
     return names["status"], names["reason"]
 
 
-def test_a_definition_waits_for_its_names_until_nobody_has_them(asker: Asker) -> None:
+def test_a_definition_waits_until_its_names_are_free(asker: Asker) -> None:
     asker.create(DEFINITIONS, definition("tomes", "Tome", "t"))
     assert accepted(asker, "tomes") == ("True", "NoConflicts")
     asker.create(DEFINITIONS, definition("thieves", "Tome"))
@@ -55,7 +57,7 @@ def test_a_definition_waits_for_its_names_until_nobody_has_them(asker: Asker) ->
     assert asker.send("GET", "/apis/example.io/v1/thieves").status == 200
 
 
-def test_a_fork_goes_on_waiting_for_names(asker: Asker) -> None:
+def test_a_fork_continues_to_wait_for_names(asker: Asker) -> None:
     asker.create(DEFINITIONS, definition("thieves", "Book"))
     assert accepted(asker, "thieves")[0] == "False"
     twin = Asker(asker.cluster.fork())
@@ -63,13 +65,13 @@ def test_a_fork_goes_on_waiting_for_names(asker: Asker) -> None:
     assert accepted(twin, "thieves")[0] == "True"
 
 
-def test_a_cluster_that_begins_at_a_version_knows_nothing_before_it() -> None:
+def test_a_cluster_that_begins_at_a_version_has_no_history_before_it() -> None:
     asker = Asker(sim.Cluster(version=100))
     [(change, status)] = events(asker.watch(f"{CONFIGMAPS}?resourceVersion=1").take())
     assert (change, status["code"]) == ("ERROR", 410)
 
 
-def test_a_strategic_patch_that_does_not_fit_is_told_in_go(asker: Asker) -> None:
+def test_an_invalid_strategic_patch_is_quoted_in_the_syntax_of_go(asker: Asker) -> None:
     asker.config("a")
     changes: list[tuple[dict[str, Any], str]] = [
         ({"data": 5}, '"map[data:5]": cannot restore map from int64'),
@@ -82,7 +84,7 @@ def test_a_strategic_patch_that_does_not_fit_is_told_in_go(asker: Asker) -> None
         assert status["message"] == f' "" is invalid: patch: Invalid value: {message}'
 
 
-def test_a_refusal_shows_the_keys_sorted_that_the_patch_went_through(asker: Asker) -> None:
+def test_a_refusal_prints_the_keys_along_the_patch_sorted(asker: Asker) -> None:
     asker.config("a")
     status = asker.refused("PATCH", f"{CONFIGMAPS}/a", {"data": {"b": 5, "a": "<"}}, MERGE)
     assert '{\\"apiVersion\\":\\"v1\\",\\"data\\":{\\"a\\":\\"\\\\u003c\\",\\"b\\":5},' in status["message"]
@@ -104,7 +106,7 @@ def _loose() -> dict[str, Any]:
     return spec
 
 
-def test_a_status_that_does_not_fit_costs_the_book_on_fields(asker: Asker) -> None:
+def test_an_invalid_status_loses_its_managed_fields(asker: Asker) -> None:
     body = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a"}, "spec": {"title": "t"}}
     book = asker.create(BOOKS, body | {"status": {"readers": "x"}})
     assert "managedFields" not in book["metadata"]
@@ -114,7 +116,7 @@ def test_a_status_that_does_not_fit_costs_the_book_on_fields(asker: Asker) -> No
     )
 
 
-def test_a_head_of_a_custom_resource_is_a_get_without_a_body(asker: Asker) -> None:
+def test_a_head_request_of_a_custom_resource_is_a_get_without_a_body(asker: Asker) -> None:
     asker.book("a")
     for target in (BOOKS, f"{BOOKS}/a"):
         answer = asker.send("HEAD", target)

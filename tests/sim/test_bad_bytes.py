@@ -1,4 +1,4 @@
-"""No bytes of a client end in an exception of the simulator: they are refused, or read as Go reads them."""
+"""No bytes of a client raise an exception of the simulator: they are refused, or read as Go reads them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_byte_that_is_not_utf_8_is_read_as_go_reads_it(asker: Asker) -> None:
 
 
 @pytest.mark.parametrize("inside", [b'{"v":"\xff"}', DEEP])
-def test_a_token_that_cannot_be_read_is_a_400(asker: Asker, inside: bytes) -> None:
+def test_an_unreadable_token_is_a_400(asker: Asker, inside: bytes) -> None:
     token = base64.urlsafe_b64encode(inside).rstrip(b"=").decode()
     assert asker.refused("GET", f"{MAPS}?continue={token}")["code"] == 400
     asker.send("GET", MAPS, None, Authorization=f"Bearer a.{token}.c")

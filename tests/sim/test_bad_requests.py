@@ -1,4 +1,4 @@
-"""Requests that no honest client sends: a clear answer, and nothing changed."""
+"""Requests that no correct client sends: a clear response, and no change."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_every_body_has_its_response(asker: Asker, body: bytes, media: str, stat
      ("text/html,application/json", 200), ("application/json;as=Nothing;g=meta.k8s.io;v=v1", 406),
      ("application/json;as=Table;g=meta.k8s.io;v=v9,application/json", 200)],
 )  # fmt: skip
-def test_the_first_form_that_can_be_had_is_given(asker: Asker, accept: str, status: int) -> None:
+def test_the_first_supported_media_type_is_used(asker: Asker, accept: str, status: int) -> None:
     assert asker.send("GET", CONFIGMAPS, Accept=accept).status == status
 
 
@@ -172,7 +172,7 @@ def test_a_body_that_does_not_fit_its_subresource_is_refused(method: str, target
     assert status["code"] in (400, 422)
 
 
-def test_a_watch_cannot_be_had_in_yaml(asker: Asker) -> None:
+def test_a_watch_in_yaml_is_refused(asker: Asker) -> None:
     assert asker.send("GET", f"{CONFIGMAPS}?watch=1", Accept="application/yaml").status == 406
 
 
@@ -236,7 +236,7 @@ METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BRE
 
 
 @given(METHODS, TARGETS, QUERIES, BODIES, MEDIA)
-def test_whatever_comes_there_is_a_response_and_a_refusal_changes_nothing(
+def test_every_request_has_a_response_and_a_refusal_changes_nothing(
     method: str, target: str, query: str, body: bytes, media: str
 ) -> None:
     cluster = FORKED.fork()

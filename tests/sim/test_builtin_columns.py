@@ -1,7 +1,7 @@
-"""Tables of all built-in kinds have the columns and cells that a real server was seen to send.
+"""Tables of all built-in kinds have the columns and cells of a real server.
 
-minimal_cells.json holds the cells that a kube-apiserver 1.36.3 sent for each of the minimal objects of
-minimal_objects.json; ages and the name of who asks are left out of the comparison.
+minimal_cells.json contains the cells that a kube-apiserver 1.36.3 sent for each of the minimal objects of
+minimal_objects.json. Ages and the name of the client are excluded from the comparison.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def key_of(target: str) -> str:
     return "/".join(part for part in parts if part not in ("namespaces", "default")) or "v1/namespaces"
 
 
-@pytest.mark.parametrize(("target", "sent"), [one[:2] for one in OBJECTS], ids=[one[0] for one in OBJECTS])
-def test_a_minimal_object_is_shown_in_the_cells_of_a_real_server(target: str, sent: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("target", "obj"), [row[:2] for row in OBJECTS], ids=[row[0] for row in OBJECTS])
+def test_a_minimal_object_has_the_cells_of_a_real_server(target: str, obj: dict[str, Any]) -> None:
     key = "v1/namespaces" if target == "/api/v1/namespaces" else key_of(target)
-    shown = Asker().ask("POST", f"{target}?dryRun=All", sent, Accept=TABLE)
-    assert plain(shown["rows"][0]["cells"]) == plain(CELLS[key])
+    table = Asker().ask("POST", f"{target}?dryRun=All", obj, Accept=TABLE)
+    assert plain(table["rows"][0]["cells"]) == plain(CELLS[key])
 
 
 def test_every_kind_that_is_listed_has_columns() -> None:
@@ -54,7 +54,7 @@ def test_every_kind_that_is_listed_has_columns() -> None:
             assert "Name" in [column["name"] for column in response["columnDefinitions"]]
 
 
-def test_what_a_pod_waits_for_stands_in_its_status() -> None:
+def test_the_status_column_of_a_pod_shows_its_waiting_reason() -> None:
     asker = Asker()
     asker.pod("p", node="n")
     state = {"waiting": {"reason": "ErrImagePull"}}

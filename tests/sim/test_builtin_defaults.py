@@ -1,7 +1,8 @@
-"""Minimal objects of all built-in kinds come out as a real server was seen to answer them.
+"""Minimal objects of all built-in kinds get the defaults of a real server.
 
-minimal_objects.json holds what a kube-apiserver 1.36.3 answered to each as a dry run: the target, the object,
-and the answer without its uid, times and managedFields. It is compared as text, so the order counts too.
+minimal_objects.json contains the responses of a kube-apiserver 1.36.3 to each object as a dry run: the
+target, the object, and the response without its uid, times and managedFields. Responses are compared as text,
+so that the order matters too.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ PODS: Final = "/api/v1/namespaces/default/pods"
 SERVICES: Final = "/api/v1/namespaces/default/services"
 
 
-@pytest.mark.parametrize(("target", "sent", "wanted"), RECORDED, ids=[one[0] for one in RECORDED])
-def test_a_minimal_object_comes_out_as_on_a_real_server(
-    target: str, sent: dict[str, Any], wanted: dict[str, Any]
+@pytest.mark.parametrize(("target", "obj", "expected"), RECORDED, ids=[row[0] for row in RECORDED])
+def test_a_minimal_object_is_stored_as_by_a_real_server(
+    target: str, obj: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    got = Asker().create(f"{target}?dryRun=All", sent)
+    created = Asker().create(f"{target}?dryRun=All", obj)
     for name in ("uid", "creationTimestamp", "managedFields"):
-        got["metadata"].pop(name, None)
-    if "certificatesigningrequests" in target:  # who asks has another name there
+        created["metadata"].pop(name, None)
+    if "certificatesigningrequests" in target:  # the recorded client had another name
         for name in ("username", "uid", "groups"):
-            wanted["spec"].pop(name, None)
-            got["spec"].pop(name, None)
-    text = _TIME.sub("<time>", _UID.sub("<uid>", json.dumps(got)))
-    assert text == _TIME.sub("<time>", json.dumps(wanted))
+            expected["spec"].pop(name, None)
+            created["spec"].pop(name, None)
+    text = _TIME.sub("<time>", _UID.sub("<uid>", json.dumps(created)))
+    assert text == _TIME.sub("<time>", json.dumps(expected))
 
 
-def test_zeros_are_kept_where_go_keeps_them() -> None:
+def test_zeros_are_preserved_where_go_preserves_them() -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     spec = {
         "selector": {"matchLabels": {"a": "b"}},
@@ -50,7 +51,7 @@ def test_zeros_are_kept_where_go_keeps_them() -> None:
     assert "minReadySeconds" not in created["spec"]
 
 
-def test_services_get_addresses_and_ports_of_their_own_and_keep_them() -> None:
+def test_services_get_their_own_addresses_and_ports_and_keep_them() -> None:
     asker = Asker()
     port = [{"port": 80}]
     first = asker.create(SERVICES, {"metadata": {"name": "a"}, "spec": {"ports": port, "type": "NodePort"}})
@@ -62,7 +63,7 @@ def test_services_get_addresses_and_ports_of_their_own_and_keep_them() -> None:
     assert again["spec"] == first["spec"]
 
 
-def test_a_claim_that_a_pod_uses_stays_until_the_pod_is_gone() -> None:
+def test_a_claim_in_use_by_a_pod_stays_until_the_pod_is_deleted() -> None:
     asker = Asker()
     claims = "/api/v1/namespaces/default/persistentvolumeclaims"
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

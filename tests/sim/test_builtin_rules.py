@@ -1,7 +1,7 @@
-"""Invalid objects of built-in kinds are refused as a real server was seen to refuse them.
+"""Invalid objects of built-in kinds are refused as by a real server.
 
-invalid_objects.json holds 374 of them with what a kube-apiserver 1.36.3 answered to each as a dry run: the
-status, the reason and the fields of the causes. The few that come out in another way are listed by name.
+invalid_objects.json contains 374 objects with the responses of a kube-apiserver 1.36.3 to each as a dry run:
+the status, the reason and the fields of the causes. The few objects with another response are listed by name.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from asking import Asker
 VALID: Final[list[Any]] = json.loads(Path(__file__).with_name("minimal_objects.json").read_text())
 RECORDED: Final[list[Any]] = json.loads(Path(__file__).with_name("invalid_objects.json").read_text())
 OTHERWISE: Final = frozenset((
-    # The port is checked by the table and by the backend that has none.
+    # The port is reported by the table and by the backend without a port.
     ("ingresses.networking.k8s.io", "spec.defaultBackend.service.port.number=0"),
 ))  # fmt: skip
 
 
-def seen(asker: Asker, target: str, obj: dict[str, Any]) -> list[Any]:
-    """The status, the reason and the fields of a refusal."""
+def summarize_refusal(asker: Asker, target: str, obj: dict[str, Any]) -> list[Any]:
+    """Return the status, the reason and the fields of a refusal."""
     status: dict[str, Any] = asker.ask("POST", f"{target}?dryRun=All", obj)
     if asker.status < 300:
         return [asker.status, "", []]
@@ -40,14 +40,14 @@ def seen(asker: Asker, target: str, obj: dict[str, Any]) -> list[Any]:
         ({"type": "Localhost"}, ["localhostProfile"]),
     ],
 )
-def test_a_security_profile_names_a_file_only_if_it_is_one(
+def test_a_security_profile_names_a_file_only_if_it_is_a_file(
     profile: str, value: dict[str, str], refused: list[str]
 ) -> None:
     pod = {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
         "spec": {"containers": [{"name": "c", "image": "i"}], "securityContext": {profile: value}},
     }  # fmt: skip
-    _, _, fields = seen(Asker(), "/api/v1/namespaces/default/pods", pod)
+    _, _, fields = summarize_refusal(Asker(), "/api/v1/namespaces/default/pods", pod)
     assert [field.rpartition(".")[2] for field in fields] == refused
 
 
@@ -56,22 +56,22 @@ def test_invalid_objects_are_refused_as_by_a_real_server() -> None:
     wrong = {
         (kind, label)
         for kind, label, target, obj, expected in RECORDED
-        if seen(asker, target, obj) != expected
+        if summarize_refusal(asker, target, obj) != expected
     }
     assert len(RECORDED) >= 200
     assert wrong == OTHERWISE
 
 
-def test_objects_are_refused_whatever_was_found_good_before() -> None:
+def test_objects_are_refused_whatever_objects_were_accepted_before() -> None:
     asker = Asker()
     for target, obj, *_ in VALID:
         asker.send("POST", f"{target}?dryRun=All", obj)
     for kind, label, target, obj, expected in [*reversed(RECORDED), *RECORDED]:
-        assert seen(asker, target, obj) == expected or (kind, label) in OTHERWISE
+        assert summarize_refusal(asker, target, obj) == expected or (kind, label) in OTHERWISE
 
 
 @pytest.mark.parametrize(("name", "code"), [("a" * 52, 201), ("a" * 53, 422)])
-def test_a_name_is_too_long_for_a_cron_job_whose_spec_was_found_good(name: str, code: int) -> None:
+def test_a_name_can_be_too_long_for_a_cron_job_whose_spec_is_cached(name: str, code: int) -> None:
     asker = Asker()
     pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
     spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
@@ -80,7 +80,7 @@ def test_a_name_is_too_long_for_a_cron_job_whose_spec_was_found_good(name: str, 
         assert asker.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", job).status == expected
 
 
-def test_no_more_specs_are_remembered_than_fit_in_memory() -> None:
+def test_the_number_of_cached_specs_is_limited() -> None:
     asker = Asker()
     asker.watch("/api/v1/pods")
     [opened] = asker.cluster.watches

@@ -1,4 +1,4 @@
-"""A thousand seeds of trouble: when it is over, the cache is exact."""
+"""A thousand seeds of faults: when they are over, the cache is exact."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import kubeproto_sim as sim
 TROUBLE, QUIET = 400.0, 1000.0
 
 
-def storm(cluster: sim.Cluster, rng: Random) -> None:
-    """Writes of all sorts, at any time while there is trouble; sometimes history is forgotten."""
+def schedule_writes(cluster: sim.Cluster, rng: Random) -> None:
+    """Schedule writes of all kinds during the faults; sometimes the history is compacted."""
 
     def write(number: int) -> None:
         name = f"b{rng.randrange(8)}"
@@ -36,7 +36,7 @@ def storm(cluster: sim.Cluster, rng: Random) -> None:
         cluster.later(rng.uniform(0, TROUBLE), partial(write, number))
 
 
-def troubled(seed: int) -> tuple[Cache, sim.Faults]:
+def run_with_faults(seed: int) -> tuple[Cache, sim.Faults]:
     modes = (
         sim.Modes(),
         sim.Modes(streaming_lists=False),
@@ -47,7 +47,7 @@ def troubled(seed: int) -> tuple[Cache, sim.Faults]:
     )[seed % 6]
     cluster = sim.Cluster(crds=[Book], seed=seed, modes=modes, managed_fields=False)
     cluster.keeps_log = False
-    storm(cluster, Random(seed))
+    schedule_writes(cluster, Random(seed))
     faults = sim.Faults(cluster, seed=seed, share=0.5)
     cluster.later(TROUBLE, faults.calm)
     cache = Cache(cluster, faults.blocking_transport(), seed)
@@ -64,13 +64,13 @@ def troubled(seed: int) -> tuple[Cache, sim.Faults]:
 )
 def test_the_cache_is_exact_after_quiet(tens: int) -> None:
     for seed in range(tens * 10, tens * 10 + 10):
-        cache, faults = troubled(seed)
-        assert cache.snapshot() == cache.truth(), f"seed {seed}\n{faults.transcript}"
+        cache, faults = run_with_faults(seed)
+        assert cache.snapshot() == cache.stored_versions(), f"seed {seed}\n{faults.transcript}"
 
 
-def test_a_run_is_repeated_exactly_by_its_seed() -> None:
-    (first, first_lines), (second, second_lines) = troubled(3), troubled(3)
+def test_a_seed_repeats_its_run_exactly() -> None:
+    (first, first_lines), (second, second_lines) = run_with_faults(3), run_with_faults(3)
     assert first_lines.transcript == second_lines.transcript
     assert "!!" in first_lines.transcript
     assert first.snapshot() == second.snapshot()
-    assert troubled(4)[1].transcript != first_lines.transcript
+    assert run_with_faults(4)[1].transcript != first_lines.transcript

@@ -1,4 +1,4 @@
-"""Clocks that drift, each by itself, on a cluster whose own time is exact."""
+"""Clocks that drift independently, on a cluster whose own time is exact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_clock_runs_at_its_own_rate_from_its_own_time() -> None:
     assert slow() == start + 4.0
 
 
-def test_a_change_of_rate_keeps_what_has_passed() -> None:
+def test_a_change_of_rate_preserves_the_elapsed_time() -> None:
     cluster = Cluster()
     clock = DriftingClock(cluster)
     start = clock()
@@ -26,7 +26,7 @@ def test_a_change_of_rate_keeps_what_has_passed() -> None:
     assert clock() == start + 30.0
 
 
-def test_a_clock_is_set_back_and_runs_on() -> None:
+def test_a_clock_that_is_set_back_continues() -> None:
     cluster = Cluster()
     clock = DriftingClock(cluster)
     start = clock()
@@ -36,7 +36,7 @@ def test_a_clock_is_set_back_and_runs_on() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0])
-def test_a_clock_that_stands_or_runs_backwards_is_refused(rate: float) -> None:
+def test_a_stopped_or_reversed_clock_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="runs forward"):
         DriftingClock(Cluster(), rate=rate)
     with pytest.raises(ValueError, match="runs forward"):

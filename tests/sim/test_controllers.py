@@ -1,4 +1,4 @@
-"""What the cluster does by itself when time passes: garbage, definitions, pods that end, and forks."""
+"""The actions of the cluster as time passes: garbage collection, definitions, pods that end, and forks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def owned_by(owner: Any, *, blocks: bool = True) -> dict[str, Any]:
     return {"ownerReferences": [reference]}
 
 
-def test_in_the_background_the_owner_goes_first(asker: Asker) -> None:
+def test_in_the_background_the_owner_is_deleted_first(asker: Asker) -> None:
     owner = asker.config("owner")
     asker.config("child", **owned_by(owner))
     assert asker.ask("DELETE", f"{CONFIGMAPS}/owner")["status"] == "Success"
@@ -36,7 +36,7 @@ def test_in_the_background_the_owner_goes_first(asker: Asker) -> None:
     assert asker.cluster.get("v1/ConfigMap", "child") is None
 
 
-def test_in_the_foreground_what_blocks_goes_first(asker: Asker) -> None:
+def test_in_the_foreground_blocking_dependents_are_deleted_first(asker: Asker) -> None:
     owner = asker.config("owner")
     asker.config("child", **owned_by(owner), finalizers=["x.io/a"])
     deleted = asker.ask("DELETE", f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})
@@ -59,7 +59,7 @@ def test_owners_in_a_cycle_do_not_wait_for_each_other(asker: Asker) -> None:
     assert asker.cluster.get("v1/ConfigMap", "child") is None
 
 
-def test_orphans_stay_and_lose_their_owner(asker: Asker) -> None:
+def test_orphans_stay_and_lose_their_owner_reference(asker: Asker) -> None:
     owner = asker.config("owner")
     asker.config("child", **owned_by(owner))
     asker.ask("DELETE", f"{CONFIGMAPS}/owner?propagationPolicy=Orphan")
@@ -70,7 +70,7 @@ def test_orphans_stay_and_lose_their_owner(asker: Asker) -> None:
     assert "ownerReferences" not in child["metadata"]
 
 
-def test_a_child_of_nobody_goes_and_one_with_another_owner_left_stays(asker: Asker) -> None:
+def test_a_child_is_deleted_with_its_last_owner(asker: Asker) -> None:
     first, second = asker.config("first"), asker.config("second")
     references = owned_by(first)["ownerReferences"] + owned_by(second)["ownerReferences"]
     asker.config("child", ownerReferences=references)
@@ -104,7 +104,7 @@ def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() 
     assert asker.send("GET", BOOKS).status == 200
 
 
-def test_a_definition_that_goes_takes_its_objects_and_its_watches_along(asker: Asker) -> None:
+def test_a_deleted_definition_deletes_its_objects_and_ends_its_watches(asker: Asker) -> None:
     book = asker.book("a")
     asker.ask("PATCH", f"{BOOKS}/a", {"metadata": {"finalizers": ["x.io/a"]}}, MERGE)
     watch = asker.watch(f"{BOOKS}?resourceVersion={asker.cluster.version}")
@@ -120,7 +120,7 @@ def test_a_definition_that_goes_takes_its_objects_and_its_watches_along(asker: A
     assert asker.send("GET", BOOKS).status == 404
 
 
-def test_an_object_is_shown_in_each_version_that_is_served() -> None:
+def test_an_object_is_returned_in_each_served_version() -> None:
     definition = json.loads(encode(definition_of(Book)))
     [first] = definition["spec"]["versions"]
     definition["spec"]["versions"] = [first, first | {"name": "v2", "storage": False}]
@@ -136,7 +136,7 @@ def test_an_object_is_shown_in_each_version_that_is_served() -> None:
     assert asker.ask("GET", f"{BOOKS}/a")["spec"]["title"] == "t"
 
 
-def test_a_fork_goes_its_own_way_and_the_same_way(asker: Asker) -> None:
+def test_a_fork_is_independent_and_behaves_the_same(asker: Asker) -> None:
     asker.book("a")
     twin, same = Asker(asker.cluster.fork()), Asker(asker.cluster.fork())
     assert twin.book("b") == same.book("b")
@@ -145,13 +145,13 @@ def test_a_fork_goes_its_own_way_and_the_same_way(asker: Asker) -> None:
     assert told(old.take()) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-def test_two_clusters_of_one_seed_are_the_same_and_of_two_are_not() -> None:
+def test_clusters_of_the_same_seed_are_equal_and_of_different_seeds_are_not() -> None:
     first, second = (Asker(sim.Cluster(crds=[Book], seed=3)).book("a") for _ in range(2))
     assert first == second
     assert Asker(sim.Cluster(crds=[Book], seed=4)).book("a")["metadata"]["uid"] != first["metadata"]["uid"]
 
 
-def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
+def test_a_cluster_is_prepared_and_inspected_without_requests() -> None:
     cluster = sim.Cluster(crds=[Book])
     created = cluster.put(
         {
@@ -172,7 +172,7 @@ def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
     assert cluster.log == []
 
 
-def test_a_condition_is_waited_for_by_letting_time_pass(asker: Asker) -> None:
+def test_waiting_for_a_condition_advances_the_time(asker: Asker) -> None:
     start = asker.cluster.now
     asker.cluster.later(7, lambda: asker.config("a"))
     config = asker.cluster.wait(lambda: asker.cluster.get("v1/ConfigMap", "a"))
@@ -184,7 +184,7 @@ def test_a_condition_is_waited_for_by_letting_time_pass(asker: Asker) -> None:
     assert asker.cluster.now - start == 12
 
 
-def test_what_was_asked_is_in_the_log(asker: Asker) -> None:
+def test_the_log_contains_the_requests(asker: Asker) -> None:
     asker.send("GET", BOOKS)
     asker.cluster.advance(1)
     asker.send("GET", f"{BOOKS}/a")
@@ -193,7 +193,7 @@ def test_what_was_asked_is_in_the_log(asker: Asker) -> None:
     assert str(second).endswith(f"GET {BOOKS}/a -> 404")
 
 
-def test_pods_end_before_what_they_use(asker: Asker) -> None:
+def test_pods_end_before_the_objects_that_they_use(asker: Asker) -> None:
     asker.pod("p", node="n1")
     asker.cluster.namespace("n")
     pod = asker.cluster.get("v1/Pod", "p")

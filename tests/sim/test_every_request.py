@@ -67,7 +67,7 @@ def test_a_definition_that_a_server_cannot_serve_is_refused(changes: dict[str, A
     ],
     ids=str,
 )
-def test_a_definition_with_something_else_in_the_place_of_a_schema_is_refused(schema: Any) -> None:
+def test_a_definition_without_an_object_as_its_schema_is_refused(schema: Any) -> None:
     version = definition()["spec"]["versions"][0] | {"schema": {"openAPIV3Schema": schema}}
     asker = Asker()
     assert asker.refused("POST", DEFINITIONS, definition(versions=[version]))["code"] == 400
@@ -75,7 +75,7 @@ def test_a_definition_with_something_else_in_the_place_of_a_schema_is_refused(sc
     assert asker.ask("GET", f"{DEFINITIONS}/as.a.b")["code"] == 404
 
 
-def test_an_apply_that_creates_has_to_name_the_object() -> None:
+def test_an_apply_that_creates_must_name_the_object() -> None:
     asker = Asker()
     body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}}
     assert asker.refused("PATCH", f"{CONFIGMAPS}/a?fieldManager=m", body, APPLY)["code"] == 400

@@ -1,4 +1,4 @@
-"""What can go wrong, one at a time, as a client meets it."""
+"""Single faults, as a client meets them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cluster() -> sim.Cluster:
 
 
 def read(faults: sim.Faults, request: RawRequest, *, idle: float = 75.0) -> tuple[int, bytes]:
-    """The status and the whole body of an answer."""
+    """Return the status and the complete body of a response."""
     with faults.blocking_transport().send(request, idle=idle) as incoming:
         return incoming.status, b"".join(incoming)
 
@@ -34,7 +34,7 @@ def watch_head(to: sim.Cluster) -> RawRequest:
     return RawRequest("GET", f"{BOOKS}?watch=true&resourceVersion={to.version}&timeoutSeconds=300")
 
 
-def test_a_scripted_fault_hits_once_the_first_request_that_it_fits() -> None:
+def test_a_scripted_fault_affects_only_the_first_matching_request() -> None:
     faults = sim.Faults(cluster(), script=[sim.ErrorEvent(503), sim.Html()])
     assert read(faults, GET)[0] == 502
     assert read(faults, GET)[0] == 200
@@ -47,7 +47,7 @@ def test_a_scripted_fault_hits_once_the_first_request_that_it_fits() -> None:
     ]
 
 
-def test_a_body_is_cut_at_any_byte_or_ends_as_if_it_were_whole() -> None:
+def test_a_body_is_truncated_at_any_byte_with_or_without_an_error() -> None:
     body = read(sim.Faults(cluster()), GET)[1]
     for length in (0, 1, 17, len(body) - 1):
         faults = sim.Faults(cluster(), script=[sim.Cut(length)])
@@ -61,7 +61,7 @@ def test_a_body_is_cut_at_any_byte_or_ends_as_if_it_were_whole() -> None:
         assert read(sim.Faults(cluster(), script=[sim.Cut(length, clean=True)]), GET)[1] == body[:length]
 
 
-def test_a_half_open_stream_says_nothing_until_the_client_has_had_enough() -> None:
+def test_a_half_open_stream_is_silent_until_the_client_times_out() -> None:
     faults = sim.Faults(cluster(), script=[sim.HalfOpen()])
     start = faults.cluster.now
     with pytest.raises(kp.DeadlineExceeded):
@@ -99,7 +99,7 @@ def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
     assert faults.cluster.version == version
 
 
-def test_two_faults_of_one_request_hit_it_together() -> None:
+def test_two_faults_of_the_same_request_both_apply() -> None:
     page = read(sim.Faults(cluster(), script=[sim.Html()]), GET)[1]
     faults = sim.Faults(cluster(), script=[sim.Both(sim.Cut(30), sim.Both(sim.Delay(4.0), sim.Html()))])
     answer = faults.respond(GET)
@@ -110,14 +110,14 @@ def test_two_faults_of_one_request_hit_it_together() -> None:
         answer.body.take()
 
 
-def test_two_faults_wait_for_a_request_that_both_fit() -> None:
+def test_two_faults_wait_for_a_request_that_matches_both() -> None:
     faults = sim.Faults(cluster(), script=[sim.Both(sim.Delay(), sim.ErrorEvent(503))])
     assert read(faults, GET)[0] == 200
     status, body = read(faults, watch_head(faults.cluster))
     assert (status, events(body)[0][1]["code"]) == (200, 503)
 
 
-def test_no_connection_is_made() -> None:
+def test_a_refused_connection_is_a_connect_error() -> None:
     with pytest.raises(kp.ConnectError):
         read(sim.Faults(cluster(), script=[sim.RefuseConnection()]), GET)
 
@@ -133,14 +133,14 @@ def test_sv_28_a_busy_server_answers_in_plain_text_with_the_seconds_in_a_header(
     ("form", "status", "reason"),
     [("in-stream", 200, "Expired"), ("http-expired", 410, "Expired"), ("http-gone", 410, "Gone")],
 )
-def test_a_version_is_gone_in_each_form(form: Any, status: int, reason: str) -> None:
+def test_a_version_expires_in_each_form(form: Any, status: int, reason: str) -> None:
     faults = sim.Faults(cluster(), script=[sim.Expire(form)])
     response, body = read(faults, watch_head(faults.cluster))
     assert response == status
     assert reason.encode() in body
 
 
-def test_a_replica_that_is_behind_shows_what_was() -> None:
+def test_a_lagging_replica_returns_an_older_state() -> None:
     faults = sim.Faults(cluster(), script=[sim.Lag(1)])
     faults.cluster.put(BOOK | {"spec": {"title": "u"}})
     request = RawRequest("GET", f"{BOOKS}?resourceVersion=0")
@@ -148,7 +148,7 @@ def test_a_replica_that_is_behind_shows_what_was() -> None:
     assert b'"title":"u"' in read(faults, request)[1]
 
 
-def test_a_response_is_late_and_later_than_a_caller_waits() -> None:
+def test_a_response_is_delayed_and_may_exceed_the_timeout() -> None:
     faults = sim.Faults(cluster(), script=[sim.Delay(5), sim.Delay(5)])
     start = faults.cluster.now
     assert read(faults, GET)[0] == 200
@@ -158,7 +158,7 @@ def test_a_response_is_late_and_later_than_a_caller_waits() -> None:
     assert faults.cluster.now - start == 8
 
 
-def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> None:
+def test_random_faults_depend_on_the_seed_and_stop_when_disabled() -> None:
     def lines(seed: int) -> list[str]:
         faults = sim.Faults(cluster(), seed=seed, share=0.5)
         for _ in range(40):
@@ -176,7 +176,7 @@ def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> Non
     assert lines(1)[-1].endswith("-> 200")
 
 
-def test_a_transcript_keeps_the_latest_requests_and_does_not_grow_forever() -> None:
+def test_a_transcript_retains_only_the_latest_requests() -> None:
     faults = sim.Faults(cluster())
     faults.cluster.keeps_log = False
     for number in range(20_010):
@@ -192,7 +192,7 @@ def kp_json(value: Any) -> bytes:
     return msgspec.json.encode(value)
 
 
-def test_who_waits_for_a_body_that_will_be_cut_is_woken_as_by_any_other() -> None:
+def test_a_reader_of_a_truncated_body_is_woken_as_by_any_other() -> None:
     faults = sim.Faults(cluster(), script=[sim.Cut(after=100_000)])
     body = faults.respond(watch_head(faults.cluster)).body
     assert not isinstance(body, bytes)

@@ -37,12 +37,12 @@ PATH_SETS: st.SearchStrategy[set[Path]] = st.sets(PATHS, max_size=8)
 
 
 @given(PATH_SETS)
-def test_a_set_holds_the_paths_that_it_is_made_of(expected: set[Path]) -> None:
+def test_a_set_contains_the_paths_of_its_construction(expected: set[Path]) -> None:
     assert set(paths(fieldset(expected))) == expected
 
 
 @given(PATH_SETS)
-def test_equal_sets_are_equal_however_they_came_about(expected: set[Path]) -> None:
+def test_sets_of_equal_paths_are_equal(expected: set[Path]) -> None:
     assert fieldset(sorted(expected)) == fieldset(sorted(expected, reverse=True))
     assert decode_fields(json.loads(json.dumps(encode_fields(fieldset(expected))))) == fieldset(expected)
 
@@ -56,7 +56,7 @@ def test_union_intersection_and_difference_are_those_of_the_paths(a: set[Path], 
 
 
 @given(PATH_SETS, PATH_SETS)
-def test_no_set_is_changed_by_what_is_made_of_it(a: set[Path], b: set[Path]) -> None:
+def test_operations_do_not_change_their_operands(a: set[Path], b: set[Path]) -> None:
     first, second = fieldset(a), fieldset(b)
     for make in (union, intersection, difference):
         make(first, second)
@@ -64,27 +64,27 @@ def test_no_set_is_changed_by_what_is_made_of_it(a: set[Path], b: set[Path]) -> 
 
 
 @given(PATH_SETS)
-def test_leaves_are_the_paths_that_no_other_goes_on_from(expected: set[Path]) -> None:
-    def goes_on(path: Path) -> bool:
+def test_leaves_are_the_paths_without_longer_paths(expected: set[Path]) -> None:
+    def has_longer_path(path: Path) -> bool:
         return any(other != path and other[: len(path)] == path for other in expected)
 
-    assert leaves(fieldset(expected)) == fieldset({path for path in expected if not goes_on(path)})
+    assert leaves(fieldset(expected)) == fieldset({path for path in expected if not has_longer_path(path)})
 
 
 def entries() -> list[Any]:
-    """Every set of fields in the recorded answers, as it stands there."""
+    """Yield every set of fields in the recorded responses."""
     collected: list[Any] = []
 
     def look(value: Any) -> None:
         if is_object(value):
-            for name, held in value.items():
+            for name, child in value.items():
                 if name == "fieldsV1":
-                    collected.append(held)
+                    collected.append(child)
                 else:
-                    look(held)
+                    look(child)
         elif is_list(value):
-            for held in value:
-                look(held)
+            for child in value:
+                look(child)
 
     for recording in sorted(RECORDINGS.glob("*.json")):
         body = json.loads(recording.read_text())["response"].get("body")
@@ -94,7 +94,7 @@ def entries() -> list[Any]:
     return collected
 
 
-def test_recorded_sets_come_out_as_they_went_in_to_the_order_of_the_keys() -> None:
+def test_recorded_sets_are_encoded_again_with_the_same_order_of_keys() -> None:
     assert len(entries()) > 15
     for fields in entries():
         assert json.dumps(encode_fields(decode_fields(fields))) == json.dumps(fields)
@@ -128,7 +128,7 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_not_a_set_of_fields_is_refused(wrong: Any) -> None:
+def test_invalid_sets_of_fields_are_refused(wrong: Any) -> None:
     with pytest.raises(ValueError):
         decode_fields(wrong)
 
@@ -147,11 +147,11 @@ def test_the_steps_of_elements_are_their_json() -> None:
         (("f:list", "i:3", "f:x"), ".list[3].x"),
     ],
 )
-def test_a_path_reads_as_in_a_message(path: Path, text: str) -> None:
+def test_a_path_is_printed_as_in_a_message(path: Path, text: str) -> None:
     assert format_path(path) == text
 
 
-def test_paths_of_one_level_come_before_those_inside() -> None:
+def test_paths_of_a_level_precede_those_inside() -> None:
     fields: FieldSet = fieldset([("f:a",), ("f:a", "f:x"), ("f:b",)])
     assert list(paths(fields)) == [("f:a",), ("f:b",), ("f:a", "f:x")]
     assert list(paths(EMPTY)) == []

@@ -1,4 +1,4 @@
-"""Whatever is written, in whatever order: history, snapshots and watches agree with one another."""
+"""History, snapshots and watches agree with each other after any writes in any order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELS = st.sampled_from(["x", "y"])
 
 
 class History(RuleBasedStateMachine):
-    """Writes of any kind, with a model that remembers every snapshot that ever was."""
+    """Writes of any kind, with a model that records every snapshot."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,13 +30,13 @@ class History(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.note()
+        self.record_snapshot()
 
     @property
     def cluster(self) -> sim.Cluster:
         return self.asker.cluster
 
-    def note(self) -> None:
+    def record_snapshot(self) -> None:
         version = self.cluster.version
         if version not in self.snapshots:
             listed = self.asker.ask("GET", BOOKS)
@@ -48,28 +48,28 @@ class History(RuleBasedStateMachine):
         body = {"apiVersion": "example.io/v1", "kind": "Book", "spec": {"title": title},
                 "metadata": {"name": name, "labels": {"l": label}}}  # fmt: skip
         self.asker.send("POST", BOOKS, body)
-        self.note()
+        self.record_snapshot()
 
     @rule(name=NAMES, title=TITLES)
     def patch(self, name: str, title: str) -> None:
         self.asker.send("PATCH", f"{BOOKS}/{name}", {"spec": {"title": title}}, MERGE)
-        self.note()
+        self.record_snapshot()
 
     @rule(name=NAMES, label=LABELS)
     def label(self, name: str, label: str) -> None:
         self.asker.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"labels": {"l": label}}}, MERGE)
-        self.note()
+        self.record_snapshot()
 
     @rule(name=NAMES, keeps=st.booleans())
     def finalize(self, name: str, keeps: bool) -> None:
         finalizers = ["x.io/a"] if keeps else None
         self.asker.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"finalizers": finalizers}}, MERGE)
-        self.note()
+        self.record_snapshot()
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
         self.asker.send("DELETE", f"{BOOKS}/{name}")
-        self.note()
+        self.record_snapshot()
 
     @rule(back=st.integers(0, 8))
     def watch_from(self, back: int) -> None:
@@ -85,7 +85,7 @@ class History(RuleBasedStateMachine):
         self.watches.append((watch, {}, label))
 
     @rule()
-    def begin_to_page(self) -> None:
+    def start_paging(self) -> None:
         page = self.asker.ask("GET", f"{BOOKS}?limit=1")
         if token := page["metadata"]["continue"]:
             snapshot = self.snapshots[int(page["metadata"]["resourceVersion"])]
@@ -93,7 +93,7 @@ class History(RuleBasedStateMachine):
 
     @precondition(lambda self: self.pages)
     @rule()
-    def go_on_paging(self) -> None:
+    def continue_paging(self) -> None:
         token, snapshot, seen_names = self.pages.pop()
         page = self.asker.ask("GET", f"{BOOKS}?limit=1&continue={token}")
         if self.asker.status == 410:

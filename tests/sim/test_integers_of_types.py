@@ -10,7 +10,7 @@ from kubeproto_sim.kinds._protobuf_bodies import bits_of
 from tools.kinds._api_description import PATH, children
 
 
-def integers(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
+def integer_bits(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
     group, version, struct = name.split(".")[-3:]
     for field, member_schema in schema.get("properties", {}).items():
         for nested in (member_schema, *children(member_schema)):
@@ -20,7 +20,7 @@ def integers(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
 
 def test_integers_have_the_bits_of_the_documents() -> None:
     schemas = json.loads(PATH.read_bytes())["schemas"]
-    all_integers = [integer for name, schema in schemas.items() for integer in integers(name, schema)]
+    all_integers = [integer for name, schema in schemas.items() for integer in integer_bits(name, schema)]
     assert len(all_integers) > 200
     assert {(type_, field): bits_of(type_, field) for type_, field, _ in all_integers} == {
         (type_, field): bits for type_, field, bits in all_integers

@@ -8,7 +8,7 @@ _STREAMING = f"{CONFIGMAPS}?sendInitialEvents=true&resourceVersionMatch=NotOlder
 
 
 def _lagging(by: int) -> Asker:
-    """Somebody who asks a server that has two ConfigMaps, and whose watch cache is behind."""
+    """Return a client of a server with two ConfigMaps whose watch cache is behind."""
     asker = Asker()
     asker.config("a")
     asker.config("b")
@@ -16,7 +16,7 @@ def _lagging(by: int) -> Asker:
     return asker
 
 
-def test_a_list_of_the_latest_version_is_at_that_version_whatever_the_lag() -> None:
+def test_a_list_of_the_latest_version_is_at_that_version_despite_any_lag() -> None:
     asker = _lagging(1)
     latest = asker.ask("GET", CONFIGMAPS)
     assert (names(latest), latest["metadata"]["resourceVersion"]) == (["a", "b"], str(asker.cluster.version))
@@ -24,7 +24,7 @@ def test_a_list_of_the_latest_version_is_at_that_version_whatever_the_lag() -> N
     assert (names(cached), cached["metadata"]["resourceVersion"]) == (["a"], str(asker.cluster.version - 1))
 
 
-def test_a_page_of_the_latest_version_goes_on_with_the_objects_of_that_version() -> None:
+def test_a_page_of_the_latest_version_continues_with_the_objects_of_that_version() -> None:
     asker = _lagging(2)
     first = asker.ask("GET", f"{CONFIGMAPS}?limit=1")
     assert names(first) == ["a"]
@@ -46,7 +46,7 @@ def test_a_streaming_list_ends_at_the_version_of_its_objects_and_repeats_no_even
     assert told(watch.take()) == [("ADDED", "c")]
 
 
-def test_a_streaming_list_loses_no_event_to_a_compaction_behind_which_the_cache_is() -> None:
+def test_a_streaming_list_loses_no_event_to_a_compaction_ahead_of_the_cache() -> None:
     asker = _lagging(3)
     asker.cluster.compact(asker.cluster.version - 1)
     watch = asker.watch(_STREAMING)

@@ -21,8 +21,8 @@ from kubeproto_sim.apply import (
 PRESERVES = "x-kubernetes-preserve-unknown-fields"
 
 
-def at(merge_schema: MergeSchema, path: str) -> MergeSchema:
-    """The merge_schema at a path; ``*`` is the element of a list."""
+def schema_at(merge_schema: MergeSchema, path: str) -> MergeSchema:
+    """Return the schema at a path; ``*`` is the element of a list."""
     for name in path.split("."):
         member_schema = merge_schema.element if name == "*" else merge_schema.member(name)
         assert member_schema is not None, path
@@ -53,36 +53,36 @@ def at(merge_schema: MergeSchema, path: str) -> MergeSchema:
         (SCHEMALESS, "a.b", "any", False, ()),
     ],
 )
-def test_a_place_is_known_by_its_path(
+def test_a_field_is_located_by_its_path(
     merge_schema: MergeSchema, path: str, shape: str, atomic: bool, keys: tuple[str, ...]
 ) -> None:
-    schema = at(merge_schema, path)
+    schema = schema_at(merge_schema, path)
     assert (schema.shape, schema.atomic, schema.keys) == (shape, atomic, keys)
 
 
-def test_what_is_not_declared_is_not_there() -> None:
+def test_an_undeclared_field_has_no_schema() -> None:
     assert POD.member("spce") is None
-    assert at(FOO, "spec").member("x") is None
+    assert schema_at(FOO, "spec").member("x") is None
 
 
-def test_a_typed_object_always_has_its_structs_and_what_is_required() -> None:
+def test_a_typed_object_always_has_its_structs_and_required_fields() -> None:
     assert POD.zeros == {"metadata": {}, "spec": {}, "status": {}}
-    assert at(POD, "spec").zeros == {"containers": None}
-    assert at(DEPLOYMENT, "spec").zeros == {"strategy": {}, "template": {}}
-    assert at(FOO, "spec").zeros == {}
-    assert at(CONFIG_MAP, "data").zero is ABSENT
+    assert schema_at(POD, "spec").zeros == {"containers": None}
+    assert schema_at(DEPLOYMENT, "spec").zeros == {"strategy": {}, "template": {}}
+    assert schema_at(FOO, "spec").zeros == {}
+    assert schema_at(CONFIG_MAP, "data").zero is ABSENT
 
 
 def test_a_missing_key_of_an_element_has_its_default() -> None:
-    assert at(POD, "spec.containers.*.ports.*.protocol").default == "TCP"
-    assert at(FOO, "spec.ports.*.protocol").default == "TCP"
+    assert schema_at(POD, "spec.containers.*.ports.*.protocol").default == "TCP"
+    assert schema_at(FOO, "spec.ports.*.protocol").default == "TCP"
 
 
 def test_merge_keys_are_those_of_the_patch_strategy() -> None:
-    assert at(POD, "spec.containers.*.ports").merge_key == "containerPort"
-    assert not at(POD, "spec.tolerations").merges
-    assert at(POD, "metadata.finalizers").merges
-    assert at(POD, "metadata.finalizers").merge_key == ""
+    assert schema_at(POD, "spec.containers.*.ports").merge_key == "containerPort"
+    assert not schema_at(POD, "spec.tolerations").merges
+    assert schema_at(POD, "metadata.finalizers").merges
+    assert schema_at(POD, "metadata.finalizers").merge_key == ""
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_merge_keys_are_those_of_the_patch_strategy() -> None:
         ({"type": "array", "items": {"type": "string"}}, "list", False),
     ],
 )  # fmt: skip
-def test_a_schema_is_open_where_it_says_so(schema: dict[str, Any], shape: str, closed: bool) -> None:
+def test_a_schema_is_open_where_it_declares_it(schema: dict[str, Any], shape: str, closed: bool) -> None:
     member_schema = merge_schema_of_openapi({"type": "object", "properties": {"here": schema}}).member("here")
     assert member_schema is not None
     assert member_schema.shape == shape
@@ -109,10 +109,10 @@ def test_a_schema_is_open_where_it_says_so(schema: dict[str, Any], shape: str, c
 def test_an_embedded_object_has_metadata() -> None:
     embedded: dict[str, Any] = {"type": "object", "properties": {}, "x-kubernetes-embedded-resource": True}
     merge_schema = merge_schema_of_openapi({"type": "object", "properties": {"template": embedded}})
-    assert at(merge_schema, "template.metadata.ownerReferences").keys == ("uid",)
+    assert schema_at(merge_schema, "template.metadata.ownerReferences").keys == ("uid",)
 
 
-def test_every_built_in_kind_can_be_walked_to_its_end() -> None:
+def test_the_schema_of_every_built_in_kind_can_be_traversed() -> None:
     visited: set[int] = set()
 
     def walk(merge_schema: MergeSchema) -> None:

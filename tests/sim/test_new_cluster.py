@@ -1,4 +1,4 @@
-"""What a populated cluster has, and that namespaces get and keep their defaults."""
+"""A populated cluster has the objects of a new one, and namespaces get and keep their defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kubeproto.wire import RawRequest
 ROOT = "kube-root-ca.crt"
 
 
-def test_a_populated_cluster_has_what_a_new_one_has() -> None:
+def test_a_populated_cluster_has_the_objects_of_a_new_cluster() -> None:
     cluster = sim.Cluster(populated=True)
     cluster.settle()
     assert cluster.get("v1/Service", "kubernetes") is not None
@@ -24,14 +24,14 @@ def test_a_populated_cluster_has_what_a_new_one_has() -> None:
         assert cluster.get("v1/ConfigMap", ROOT, namespace) is not None
 
 
-def test_another_cluster_begins_empty() -> None:
+def test_an_unpopulated_cluster_is_empty() -> None:
     cluster = sim.Cluster()
     cluster.namespace("more")
     cluster.settle()
     assert cluster.objects("v1/ServiceAccount") == []
 
 
-def test_a_namespace_gets_its_defaults_and_gets_them_back_until_it_goes() -> None:
+def test_a_namespace_gets_its_defaults_and_they_are_restored_until_it_is_deleted() -> None:
     cluster = sim.Cluster(populated=True)
     cluster.namespace("more")
     cluster.settle()
@@ -49,7 +49,7 @@ def test_a_namespace_gets_its_defaults_and_gets_them_back_until_it_goes() -> Non
     assert cluster.get("v1/ServiceAccount", "default", "more") is None
 
 
-def test_a_fork_and_a_restored_cluster_go_on_giving_defaults() -> None:
+def test_a_fork_and_a_restored_cluster_continue_to_create_defaults() -> None:
     cluster = sim.Cluster(populated=True)
     restored = sim.Cluster(populated=True, seed=1)
     restored.restore(cluster.snapshot())

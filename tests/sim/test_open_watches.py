@@ -1,4 +1,6 @@
-"""Which watches a write wakes, and when watches act by themselves: an index agrees with looking at each."""
+"""The watches that a write wakes, and the times of watches that act by themselves: an index agrees with a
+search.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 
 
 def count_wakes(asker: Asker, *targets: str) -> dict[str, int]:
-    """Open a watch of each, and count from now on how often its reader is woken."""
+    """Open a watch of each target, and count how often its reader is woken."""
     counted = dict.fromkeys(targets, 0)
 
     def counting(target: str) -> None:
@@ -49,7 +51,7 @@ def test_a_write_wakes_the_watches_of_its_resource_in_its_namespace_and_in_all()
     assert woken == {HERE: 2, THERE: 1, MAPS: 3, SECRETS: 0}
 
 
-def test_while_watches_lag_behind_a_write_of_any_resource_brings_older_ones_into_sight() -> None:
+def test_while_watches_lag_a_write_of_any_resource_makes_older_writes_visible() -> None:
     asker = Asker()
     asker.cluster.lag = 1
     watch = asker.watch(f"{HERE}?resourceVersion={asker.cluster.version}")
@@ -81,7 +83,7 @@ def test_a_new_schema_wakes_the_watches_that_it_ends() -> None:
     assert woken == {BOOKS: 1, HERE: 0}
 
 
-def test_a_definition_that_goes_wakes_the_watches_of_its_objects() -> None:
+def test_a_deleted_definition_wakes_the_watches_of_its_objects() -> None:
     asker = Asker()
     woken = count_wakes(asker, BOOKS)
     asker.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io")
@@ -89,22 +91,22 @@ def test_a_definition_that_goes_wakes_the_watches_of_its_objects() -> None:
     assert woken == {BOOKS: 1}
 
 
-def test_watches_that_have_ended_are_not_kept_until_their_time_would_have_come() -> None:
+def test_ended_watches_are_released_before_their_timeout() -> None:
     cluster = sim.Cluster()
     asker = Asker(cluster)
-    ended = list[weakref.ref[sim.Stream]]()
+    ended_watches = list[weakref.ref[sim.Stream]]()
 
     def open_and_close() -> None:
         watch = asker.watch(HERE)
         watch.close()
-        ended.append(weakref.ref(watch))
+        ended_watches.append(weakref.ref(watch))
 
     for _ in range(500):
         open_and_close()
     cluster.log.clear()
     gc.collect()
     assert cluster.watches == []
-    assert sum(reference() is not None for reference in ended) < 100
+    assert sum(reference() is not None for reference in ended_watches) < 100
 
 
 steps = st.lists(
@@ -119,7 +121,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_what_is_due_and_who_watches_is_what_looking_at_each_watch_gives(course: list[Any]) -> None:
+def test_the_index_of_watches_agrees_with_a_search_of_all_watches(course: list[Any]) -> None:
     cluster = sim.Cluster()
     asker = Asker(cluster)
     opened = list[Any]()
@@ -140,7 +142,7 @@ def test_what_is_due_and_who_watches_is_what_looking_at_each_watch_gives(course:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_watches_that_are_due_at_once_all_act(count: int) -> None:
+def test_watches_that_are_due_at_the_same_time_all_act(count: int) -> None:
     asker = Asker()
     watches = [asker.watch(f"{HERE}?timeoutSeconds=10") for _ in range(count)]
     asker.cluster.advance(10)

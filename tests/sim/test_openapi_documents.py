@@ -1,4 +1,4 @@
-"""The OpenAPI documents of the simulator: whole in themselves, and with what kubectl looks for."""
+"""The OpenAPI documents of the simulator: complete, and with the parts that kubectl reads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def body(answer: sim.ServerResponse) -> Any:
 
 
 def references(document: Any) -> set[str]:
-    """All that is referred to, wherever it stands."""
+    """Yield every reference in the document."""
     text = json.dumps(document)
     return set(re.findall(r'"\$ref": "([^"]*)"', text))
 
@@ -48,7 +48,7 @@ def documents(cluster: sim.Cluster) -> list[Any]:
     return [body(get(cluster, entry["serverRelativeURL"])) for entry in paths.values()]
 
 
-def test_every_reference_leads_to_a_schema(cluster: sim.Cluster) -> None:
+def test_every_reference_has_a_schema(cluster: sim.Cluster) -> None:
     for document in documents(cluster):
         schema_names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
         assert references(document) <= schema_names
@@ -56,7 +56,7 @@ def test_every_reference_leads_to_a_schema(cluster: sim.Cluster) -> None:
     assert references(document_v2) <= {f"#/definitions/{name}" for name in document_v2["definitions"]}
 
 
-def test_every_kind_that_is_patched_says_that_it_knows_field_validation(cluster: sim.Cluster) -> None:
+def test_every_patch_declares_field_validation(cluster: sim.Cluster) -> None:
     patched: set[tuple[str, str]] = set()
     for document in documents(cluster):
         for path in document["paths"].values():
@@ -67,7 +67,7 @@ def test_every_kind_that_is_patched_says_that_it_knows_field_validation(cluster:
     assert {("", "Pod"), ("apps", "Deployment"), ("library.example.io", "Book")} <= patched
 
 
-def test_a_patch_of_a_custom_resource_may_be_of_any_type_but_the_strategic_one(cluster: sim.Cluster) -> None:
+def test_a_patch_of_a_custom_resource_may_have_any_type_except_strategic(cluster: sim.Cluster) -> None:
     strategic = "application/strategic-merge-patch+json"
     others = {"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"}
     path = "/apis/library.example.io/v1/namespaces/{namespace}/books/{name}"
@@ -94,7 +94,7 @@ def test_schemas_have_kinds_merge_keys_and_the_fields_of_custom_resources(cluste
     assert book["properties"]["metadata"]["allOf"][0]["$ref"].endswith(".ObjectMeta")
 
 
-def test_a_document_that_was_read_is_not_sent_again_until_it_changes(cluster: sim.Cluster) -> None:
+def test_a_known_document_is_not_sent_again_until_it_changes(cluster: sim.Cluster) -> None:
     url = body(get(cluster, "/openapi/v3"))["paths"]["apis/library.example.io/v1"]["serverRelativeURL"]
     first = get(cluster, url)
     headers = dict(first.headers)
@@ -105,7 +105,7 @@ def test_a_document_that_was_read_is_not_sent_again_until_it_changes(cluster: si
     schema["properties"]["spec"]["properties"]["pages"] = {"type": "integer"}
     cluster.put(definition)
     second = get(cluster, url, ("If-None-Match", headers["Etag"]))
-    assert (second.status, second.body) == (301, b"")  # that hash is of the past
+    assert (second.status, second.body) == (301, b"")  # the hash belongs to the earlier document
     current = dict(second.headers)["Location"]
     assert current != url
     assert (
@@ -117,7 +117,7 @@ def test_a_document_that_was_read_is_not_sent_again_until_it_changes(cluster: si
     assert dict(third.headers)["Cache-Control"] == "public, immutable"
 
 
-def test_version_two_comes_as_json_or_as_protobuf(cluster: sim.Cluster) -> None:
+def test_version_two_is_served_as_json_or_as_protobuf(cluster: sim.Cluster) -> None:
     assert body(get(cluster, "/openapi/v2", ("Accept", "application/json")))["swagger"] == "2.0"
     binary = get(cluster, "/openapi/v2", ("Accept", PROTOBUF))
     assert dict(binary.headers)["Content-Type"] == PROTOBUF.replace("@", ".")
@@ -128,7 +128,7 @@ def test_version_two_comes_as_json_or_as_protobuf(cluster: sim.Cluster) -> None:
 
 
 @pytest.mark.parametrize("path", ["v1", "v3/api/v7", "v3/apis/nothing/v1", "v3/apis/apps", "v2/more"])
-def test_other_paths_are_not_there(cluster: sim.Cluster, path: str) -> None:
+def test_other_paths_are_not_found(cluster: sim.Cluster, path: str) -> None:
     assert get(cluster, f"/openapi/{path}").status == 404
 
 

@@ -1,4 +1,4 @@
-"""Request bodies in protobuf: what kubectl 1.32 sends, and what nobody should."""
+"""Request bodies in protobuf: those that kubectl 1.32 sends, and invalid bodies."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def stored(answer: sim.ServerResponse) -> dict[str, Any]:
     return obj
 
 
-@pytest.mark.parametrize("sent", BODIES, ids=[one["command"] for one in BODIES])
-def test_a_body_in_protobuf_does_what_its_json_does(sent: dict[str, Any]) -> None:
-    target = COLLECTIONS[sent["object"]["kind"]]
+@pytest.mark.parametrize("recorded_body", BODIES, ids=[body["command"] for body in BODIES])
+def test_a_body_in_protobuf_has_the_effect_of_its_json(recorded_body: dict[str, Any]) -> None:
+    target = COLLECTIONS[recorded_body["object"]["kind"]]
     answers: list[dict[str, Any]] = []
     for body, media in (
-        (base64.b64decode(sent["body"]), PROTOBUF),
-        (json.dumps(sent["object"]).encode(), ("Content-Type", "application/json")),
+        (base64.b64decode(recorded_body["body"]), PROTOBUF),
+        (json.dumps(recorded_body["object"]).encode(), ("Content-Type", "application/json")),
     ):
         cluster = sim.Cluster()
         cluster.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bob"}})
@@ -80,15 +80,17 @@ def test_delete_options_may_be_protobuf_too() -> None:
 
 
 @given(st.binary(max_size=80), st.sampled_from(BODIES), st.integers(0, 400))
-def test_any_bytes_are_an_object_or_a_refusal(noise: bytes, sent: dict[str, Any], at: int) -> None:
-    body = base64.b64decode(sent["body"])
-    target = COLLECTIONS[sent["object"]["kind"]]
+def test_any_bytes_are_an_object_or_a_refusal(
+    noise: bytes, recorded_body: dict[str, Any], offset: int
+) -> None:
+    body = base64.b64decode(recorded_body["body"])
+    target = COLLECTIONS[recorded_body["object"]["kind"]]
     cluster = sim.Cluster()
     assert post(cluster, target, b"k8s\x00" + noise).status < 500
-    assert post(cluster, target, body[:at] + noise + body[at + len(noise) :]).status < 500
+    assert post(cluster, target, body[:offset] + noise + body[offset + len(noise) :]).status < 500
 
 
-def test_a_message_that_holds_itself_too_deeply_is_refused() -> None:
+def test_a_message_that_is_nested_too_deeply_is_refused() -> None:
     schema = b""
     for _ in range(300):  # JSONSchemaProps.not in JSONSchemaProps.not …
         size, length = len(schema), b""
@@ -112,7 +114,7 @@ def test_a_message_that_holds_itself_too_deeply_is_refused() -> None:
     assert b"recursion depth" in answer.body
 
 
-def test_every_built_in_kind_that_is_stored_can_be_sent() -> None:
+def test_every_stored_built_in_kind_can_be_sent_in_protobuf() -> None:
     kinds = json.loads((Path(sim.__file__).parent / "kinds" / "protobuf.json").read_text())["kinds"]
     stored_kinds = {
         f"{kind_facts.resource.api_version} {kind_facts.resource.kind}"

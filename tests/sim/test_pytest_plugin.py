@@ -1,4 +1,4 @@
-"""The fixtures that users get, as they get them."""
+"""The fixtures for users, run in a project like theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fast yes lets through, the engine has nothing to say about."""
+"""The full validation has no objection to an object that the fast check accepts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SPECS = st.fixed_dictionaries({}, optional={name: fit | VALUES for name, fit in 
 
 
 @given(SPECS)
-def test_what_fits_is_pruned_defaulted_and_valid(spec: dict[str, Any]) -> None:
+def test_an_accepted_object_is_pruned_defaulted_and_valid(spec: dict[str, Any]) -> None:
     obj = {"apiVersion": "v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": spec}
     if quick_check(SCHEMA)(obj):
         same = copy.deepcopy(obj)
@@ -52,7 +52,7 @@ def test_what_fits_is_pruned_defaulted_and_valid(spec: dict[str, Any]) -> None:
         assert validate(SCHEMA, obj) == []
 
 
-def test_what_is_plainly_good_fits() -> None:
+def test_a_plainly_valid_object_is_accepted() -> None:
     spec = {"title": "a", "pages": 1, "tags": ["x"], "mode": "a", "labels": {"x": True}, "inner": {"x": 1}}
     assert quick_check(SCHEMA)({"apiVersion": "v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": spec})
 
@@ -67,7 +67,7 @@ def test_what_is_plainly_good_fits() -> None:
         {"x-kubernetes-preserve-unknown-fields": True},
     ],
 )
-def test_a_schema_that_says_more_has_no_fast_yes(more: dict[str, Any]) -> None:
+def test_a_schema_with_further_rules_has_no_fast_check(more: dict[str, Any]) -> None:
     properties = SPEC["properties"] | {"title": SPEC["properties"]["title"] | more}
     schema = SCHEMA | {"properties": {"spec": SPEC | {"properties": properties}}}
     obj = {"apiVersion": "v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": {"title": "a", "pages": 1}}

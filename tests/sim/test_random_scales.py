@@ -1,4 +1,4 @@
-"""Random writes of a Scale, most of which do not fit: the simulated server answers each of them."""
+"""Random writes of a Scale, most of them invalid: the simulated server responds to each."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def change(rng: random.Random, media: str) -> Any:
     return rng.choice([{part: value}, {"spec": {"replicas": value}}, {"metadata": {field: value}}, value])
 
 
-def test_each_write_of_a_scale_is_answered() -> None:
+def test_each_write_of_a_scale_gets_a_response() -> None:
     cluster = sim.Cluster(crds=[FOO])
     cluster.namespace("n")
 

@@ -1,4 +1,4 @@
-"""Lists, pages, versions, selectors and the forms of what is read."""
+"""Lists, pages, versions, selectors and the formats of responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def asker() -> Asker:
     return Asker()
 
 
-def test_sv_01_list_pages_keep_one_version_and_what_changes_between_them_is_not_seen(asker: Asker) -> None:
+def test_sv_01_pages_of_a_list_have_the_same_version_without_later_changes(asker: Asker) -> None:
     for name in "abcde":
         asker.config(name)
     first = asker.ask("GET", f"{CONFIGMAPS}?limit=2")
@@ -35,7 +35,7 @@ def test_sv_01_list_pages_keep_one_version_and_what_changes_between_them_is_not_
 
 
 def token(version: int, start: str) -> str:
-    """A continue token as servers write them: base64 without its padding."""
+    """Return a continue token as servers write it: base64 without its padding."""
     text = json.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": start})
     return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
@@ -44,7 +44,7 @@ def decoded(token: str) -> Any:
     return json.loads(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
 
 
-def test_sv_02_a_compacted_token_is_a_410_with_a_token_that_gives_the_rest_as_it_is_now(asker: Asker) -> None:
+def test_sv_02_a_compacted_token_is_a_410_with_a_token_for_the_current_remainder(asker: Asker) -> None:
     for name in "abcd":
         asker.config(name)
     token = asker.ask("GET", f"{CONFIGMAPS}?limit=2")["metadata"]["continue"]
@@ -66,7 +66,7 @@ def test_sv_03_the_limit_is_ignored_at_version_zero(asker: Asker) -> None:
 
 
 @pytest.mark.parametrize("selector", ["labelSelector=x=y", "fieldSelector=metadata.namespace=default"])
-def test_sv_04_what_is_left_is_not_told_with_a_selector(asker: Asker, selector: str) -> None:
+def test_sv_04_the_remaining_item_count_is_omitted_with_a_selector(asker: Asker, selector: str) -> None:
     for name in "abc":
         asker.config(name, labels={"x": "y"})
     assert asker.ask("GET", f"{CONFIGMAPS}?limit=1")["metadata"]["remainingItemCount"] == 2
@@ -89,7 +89,7 @@ def test_sv_04_what_is_left_is_not_told_with_a_selector(asker: Asker, selector: 
         ("watch=1&continue=x", ["resourceVersionMatch"]),
     ],
 )
-def test_sv_05_options_that_make_no_sense_together_are_a_422_that_names_them(
+def test_sv_05_contradictory_options_are_a_422_that_names_them(
     asker: Asker, query: str, fields: list[str]
 ) -> None:
     status = asker.refused("GET", f"{CONFIGMAPS}?{query}")
@@ -98,7 +98,7 @@ def test_sv_05_options_that_make_no_sense_together_are_a_422_that_names_them(
     assert [cause["field"] for cause in status["details"]["causes"]] == fields
 
 
-def test_an_exact_version_shows_the_past_and_a_newer_one_waits_in_vain(asker: Asker) -> None:
+def test_an_exact_version_returns_the_past_and_a_future_version_times_out(asker: Asker) -> None:
     asker.config("a")
     version = asker.cluster.version
     asker.config("b")
@@ -116,11 +116,13 @@ def test_an_exact_version_shows_the_past_and_a_newer_one_waits_in_vain(asker: As
     ("token", "code"), [("x=", 400), (token(0, "/a\0"), 400), (token(5, "/../a\0"), 400),
                         (token(10**9, "/a\0"), 504)]
 )  # fmt: skip
-def test_tokens_that_no_server_gave_out_are_refused(asker: Asker, token: str, code: int) -> None:
+def test_forged_tokens_are_refused(asker: Asker, token: str, code: int) -> None:
     assert asker.refused("GET", f"{CONFIGMAPS}?continue={token}")["code"] == code
 
 
-def test_a_token_is_read_with_and_without_the_slash_and_gives_the_rest_without_a_limit(asker: Asker) -> None:
+def test_a_token_is_read_with_and_without_the_slash_and_returns_all_items_without_a_limit(
+    asker: Asker,
+) -> None:
     for name in "abc":
         asker.config(name)
     for start in ("/a\0", "a\0"):
@@ -129,7 +131,7 @@ def test_a_token_is_read_with_and_without_the_slash_and_gives_the_rest_without_a
     assert decoded(everywhere)["start"] == "/default/a\0"
 
 
-def test_selectors_select(asker: Asker) -> None:
+def test_selectors_select_the_matching_objects(asker: Asker) -> None:
     asker.config("a", labels={"app": "x", "tier": "1"})
     asker.config("b", labels={"app": "y"})
     asker.config("c")
@@ -146,7 +148,7 @@ def test_selectors_select(asker: Asker) -> None:
         assert names(asker.ask("GET", f"{CONFIGMAPS}?fieldSelector={selector}")) == expected, selector
 
 
-def test_pods_are_selected_by_fields_of_their_own_and_by_no_others(asker: Asker) -> None:
+def test_pods_are_selected_only_by_their_own_fields(asker: Asker) -> None:
     asker.pod("on-a-node", node="n1")
     asker.pod("pending")
     pods = "/api/v1/namespaces/default/pods"
@@ -161,7 +163,7 @@ def test_pods_are_selected_by_fields_of_their_own_and_by_no_others(asker: Asker)
     )
 
 
-def test_sv_25_a_matching_tag_is_a_304_until_a_kind_comes(asker: Asker) -> None:
+def test_sv_25_a_matching_etag_is_a_304_until_a_kind_is_added(asker: Asker) -> None:
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
     first = asker.send("GET", "/apis", Accept=accept)
     tag = dict(first.headers)["Etag"]
@@ -174,7 +176,7 @@ def test_sv_25_a_matching_tag_is_a_304_until_a_kind_comes(asker: Asker) -> None:
     assert asker.send("GET", "/apis", Accept=accept, If_None_Match=tag).status == 200
 
 
-def test_sv_26_lists_and_watches_come_as_tables_and_as_metadata(asker: Asker) -> None:
+def test_sv_26_lists_and_watches_are_served_as_tables_and_as_metadata(asker: Asker) -> None:
     asker.config("a")
     meta = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
     [item] = asker.ask("GET", CONFIGMAPS, Accept=meta)["items"]
@@ -199,7 +201,7 @@ def test_sv_26_lists_and_watches_come_as_tables_and_as_metadata(asker: Asker) ->
     assert told(asker.watch(CONFIGMAPS, Accept=one_only).take()) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-def test_sv_27_large_answers_come_as_one_gzip_member_and_streams_as_many() -> None:
+def test_sv_27_large_responses_are_a_single_gzip_member_and_streams_are_many() -> None:
     asker = Asker(sim.Cluster(modes=sim.Modes(compress_watches=True)))
     asker.config("a", {"a": "x" * 200_000})
     answer = asker.send("GET", CONFIGMAPS, Accept_Encoding="gzip")
@@ -221,7 +223,7 @@ def test_sv_27_large_answers_come_as_one_gzip_member_and_streams_as_many() -> No
     assert late.take() == b""
 
 
-def test_a_get_may_ask_for_yaml_and_people_get_indented_json(asker: Asker) -> None:
+def test_a_get_may_request_yaml_and_browsers_get_indented_json(asker: Asker) -> None:
     asker.config("a")
     answer = asker.send("GET", f"{CONFIGMAPS}/a", Accept="application/yaml")
     assert isinstance(answer.body, bytes)
@@ -233,7 +235,7 @@ def test_a_get_may_ask_for_yaml_and_people_get_indented_json(asker: Asker) -> No
         assert answer.body.startswith(b'{\n  "kind": "ConfigMap",\n')
 
 
-def test_a_lagging_cache_shows_an_older_version_and_catches_up(asker: Asker) -> None:
+def test_a_lagging_cache_returns_an_older_version_and_catches_up(asker: Asker) -> None:
     asker.book("a")
     watch = asker.watch(BOOKS)
     assert told(watch.take()) == [("ADDED", "a")]
@@ -247,7 +249,7 @@ def test_a_lagging_cache_shows_an_older_version_and_catches_up(asker: Asker) -> 
     assert told(watch.take()) == [("ADDED", "b")]
 
 
-def test_shards_divide_a_collection_without_rest_and_are_said_back(asker: Asker) -> None:
+def test_shards_divide_a_collection_completely_and_are_returned_in_its_metadata(asker: Asker) -> None:
     for name in "abcdefgh":
         asker.config(name)
     bounds = ("0x0000000000000000", "0x8000000000000000", "0x10000000000000000")

@@ -1,4 +1,4 @@
-"""What breaks a rule is said in the words of the release: the texts stand in the sources of that release."""
+"""A violated rule is reported in the words of the release, as its sources contain them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def book(**spec: Any) -> dict[str, Any]:
 
 
 @each_release
-def test_what_is_too_long(release: str) -> None:
+def test_too_long_values_are_refused_in_the_words_of_the_release(release: str) -> None:
     asker = with_books(server(release))
     newer = number(release) >= 32
     assert refusal(asker, CONFIGMAPS, {"metadata": {"name": "a"}, "data": {"a": "x" * 1048577}}) == (
@@ -75,20 +75,20 @@ def test_what_is_too_long(release: str) -> None:
     assert refusal(asker, BOOKS, book(title="Moby Dick")) == (
         f"spec.title: Too long: {'may not be more than 5 bytes' if newer else 'may not be longer than 5'}"
     )
-    said = "may not be longer than 1" if not newer else "may not be more than 1 byte"
-    said += "s" if newer and number(release) < 34 else ""
-    assert refusal(asker, BOOKS, book(letter="xy")) == f"spec.letter: Too long: {said}"
+    limit = "may not be longer than 1" if not newer else "may not be more than 1 byte"
+    limit += "s" if newer and number(release) < 34 else ""
+    assert refusal(asker, BOOKS, book(letter="xy")) == f"spec.letter: Too long: {limit}"
 
 
 @each_release
-def test_a_label_that_is_too_long(release: str) -> None:
+def test_a_too_long_label_is_refused_in_the_words_of_the_release(release: str) -> None:
     labels = {"metadata": {"name": "a", "labels": {"a": "x" * 64}}}
     unit = "bytes" if number(release) >= 35 else "characters"
     assert refusal(server(release), CONFIGMAPS, labels).endswith(f": must be no more than 63 {unit}")
 
 
 @each_release
-def test_an_owner_without_a_name(release: str) -> None:
+def test_an_owner_without_a_name_is_refused_in_the_words_of_the_release(release: str) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "", "uid": "u"}
     response = refusal(server(release), CONFIGMAPS, {"metadata": {"name": "a", "ownerReferences": [owner]}})
     text = "must not be empty" if number(release) >= 34 else "name must not be empty"
@@ -96,7 +96,7 @@ def test_an_owner_without_a_name(release: str) -> None:
 
 
 @each_release
-def test_lists_with_too_much_in_them(release: str) -> None:
+def test_too_long_lists_are_refused_in_the_words_of_the_release(release: str) -> None:
     asker = with_books(server(release))
     json = number(release) >= 34
     unit = "item" if json else "items"
@@ -108,7 +108,7 @@ def test_lists_with_too_much_in_them(release: str) -> None:
 
 
 @each_release
-def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
+def test_a_changed_or_mismatched_selector_is_refused_in_the_words_of_the_release(release: str) -> None:
     asker = server(release)
     spec: dict[str, Any] = {
         "selector": {"matchLabels": {"a": "b"}},
@@ -138,7 +138,7 @@ def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
 
 
 @each_release
-def test_a_kind_that_is_new_is_refused_for_a_moment_since_1_31(release: str) -> None:
+def test_a_new_kind_is_briefly_refused_since_1_31(release: str) -> None:
     asker = server(release)
     asker.create(DEFINITIONS, definition())
     statuses: list[int] = []
@@ -150,7 +150,7 @@ def test_a_kind_that_is_new_is_refused_for_a_moment_since_1_31(release: str) -> 
 
 
 @each_release
-def test_a_taint_that_keeps_a_pod_away(release: str) -> None:
+def test_a_repelling_taint_is_reported_in_the_words_of_the_release(release: str) -> None:
     asker = server(release)
     asker.cluster.nodes(1)
     [node] = asker.ask("GET", "/api/v1/nodes")["items"]
@@ -165,7 +165,7 @@ def test_a_taint_that_keeps_a_pod_away(release: str) -> None:
 
 
 @each_release
-def test_the_conditions_of_a_job_that_ends(release: str) -> None:
+def test_the_conditions_of_a_finished_job_have_the_words_of_the_release(release: str) -> None:
     asker = server(release, controllers=True)
     asker.cluster.nodes(1)
     pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
@@ -185,13 +185,13 @@ def test_the_conditions_of_a_job_that_ends(release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "word"),
+    ("kind", "operator"),
     [
         ("Deployment", "deployment"), ("ReplicaSet", "deployment"), ("DaemonSet", "daemonset"),
         ("StatefulSet", "statefulset"),
     ],
 )  # fmt: skip
-def test_an_empty_selector_and_one_that_selects_other_pods_are_refused(kind: str, word: str) -> None:
+def test_an_empty_selector_and_one_that_selects_other_pods_are_refused(kind: str, operator: str) -> None:
     asker = server("1.36")
     target = f"/apis/apps/v1/namespaces/default/{kind.lower()}s"
     template = {
@@ -201,7 +201,7 @@ def test_an_empty_selector_and_one_that_selects_other_pods_are_refused(kind: str
     if kind != "StatefulSet":
         spec.pop("serviceName")
     response = refusal(asker, target, {"metadata": {"name": "web"}, "spec": spec})
-    assert response == f"spec.selector: Invalid value: {{}}: empty selector is invalid for {word}"
+    assert response == f"spec.selector: Invalid value: {{}}: empty selector is invalid for {operator}"
     for expression, fits in (({"operator": "Exists"}, False), ({"operator": "DoesNotExist"}, True)):
         spec["selector"] = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "x", **expression}]}
         body = {"metadata": {"name": "web"}, "spec": spec}

@@ -1,4 +1,4 @@
-"""A simulated server of an older Kubernetes: what it does not serve, know or do."""
+"""A simulated server of an older Kubernetes: the parts that it does not serve, know or do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STREAMING: Final = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlde
 
 
 def number(release: str) -> int:
-    """The second part of a release."""
+    """Return the minor version of a release."""
     return int(release.partition(".")[2])
 
 
@@ -27,12 +27,12 @@ def server(release: str) -> Asker:
     return Asker(Cluster(kubernetes=release))
 
 
-def test_the_newest_release_is_the_one_whose_kinds_there_are() -> None:
+def test_the_newest_release_is_that_of_the_generated_kinds() -> None:
     assert kind_table().kubernetes.rpartition(".")[0] == NEWEST
     assert Cluster().kubernetes == NEWEST
 
 
-def test_a_release_that_is_not_there_is_refused_by_name() -> None:
+def test_an_unknown_release_is_refused_by_name() -> None:
     with pytest.raises(
         ValueError, match=r"Kubernetes '1\.12' cannot be simulated; the releases are 1\.30, .*1\.36"
     ):
@@ -40,7 +40,7 @@ def test_a_release_that_is_not_there_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
-def test_a_server_says_which_release_it_is(release: str) -> None:
+def test_a_server_reports_its_release(release: str) -> None:
     asker = server(release)
     version = asker.ask("GET", "/version")
     assert f"{version['major']}.{version['minor']}" == release
@@ -49,7 +49,7 @@ def test_a_server_says_which_release_it_is(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", OLDER)
-def test_what_came_later_is_not_served(release: str) -> None:
+def test_kinds_of_later_releases_are_not_served(release: str) -> None:
     asker, newest = server(release), server(NEWEST)
     for missing in kind_table().releases[release].missing_resources:
         api_version, _, path = missing.rpartition("/")
@@ -76,7 +76,7 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("release", ["1.30", "1.33"])
-def test_a_field_that_came_later_is_unknown_to_the_server(release: str) -> None:
+def test_a_field_of_a_later_release_is_unknown_to_the_server(release: str) -> None:
     asker = server(release)
     refused = asker.ask("POST", f"{PODS}?fieldValidation=Strict", pod(hostnameOverride="other"))
     assert 'unknown field "spec.hostnameOverride"' in refused["message"]
@@ -91,18 +91,18 @@ def test_a_field_that_came_later_is_unknown_to_the_server(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
-def test_streaming_lists_are_refused_where_the_release_does_not_have_them_on(release: str) -> None:
+def test_streaming_lists_are_refused_by_releases_that_disable_them(release: str) -> None:
     answer = server(release).send("GET", CONFIGMAPS + STREAMING)
     assert answer.status == (200 if release in ("1.32", "1.34", "1.35", NEWEST) else 422)
 
 
-def test_a_mode_decides_what_a_feature_gate_may_turn_on() -> None:
+def test_a_mode_determines_which_feature_gates_can_be_enabled() -> None:
     asker = Asker(Cluster(kubernetes="1.33", modes=Modes(streaming_lists=True)))
     assert asker.send("GET", CONFIGMAPS + STREAMING).status == 200
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
-def test_a_shard_is_everything_where_the_release_knows_none(release: str) -> None:
+def test_a_shard_contains_all_objects_in_releases_without_shards(release: str) -> None:
     asker = server(release)
     for name in "abcd":
         asker.create(CONFIGMAPS, {"metadata": {"name": name}})
@@ -141,7 +141,7 @@ def test_an_older_release_begins_with_the_objects_of_a_new_cluster_too() -> None
     assert older.ask("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin")["rules"]
 
 
-def test_what_began_with_a_release_is_not_done_by_an_older_one() -> None:
+def test_an_older_release_lacks_the_behaviour_of_later_ones() -> None:
     older, newest = server("1.30"), server(NEWEST)
     services = "/api/v1/namespaces/default/services?fieldSelector=spec.type%3DClusterIP"
     assert (older.send("GET", services).status, newest.send("GET", services).status) == (400, 200)
@@ -189,7 +189,7 @@ def test_a_field_behind_a_gate_that_is_off_is_dropped_without_a_warning(release:
     assert ("recursiveReadOnly" in spec["containers"][0]["volumeMounts"][0]) == (number(release) >= 31)
 
 
-def test_each_field_behind_a_gate_is_one_that_an_older_release_knows_and_the_newest_keeps() -> None:
+def test_each_gated_field_is_known_to_an_older_release_and_preserved_by_the_newest() -> None:
     for name in release_of("1.30").gated_fields:
         type_, _, wire = name.rpartition(".")
         assert wire in kind_table().types[type_].fields

@@ -1,4 +1,4 @@
-"""A route that is remembered from the path of a collection is the one that would be found anew."""
+"""A route that is cached by the path of a collection equals the route of a new search."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ KINDS = KindRegistry(Storage(), NEWEST)
 REMEMBERING = Routes(KINDS)
 
 
-def found(find: Any, *asked: Any) -> Any:
-    """Return a route, or how it is refused."""
+def route_or_refusal(find: Any, *requests: Any) -> Any:
+    """Return a route, or its refusal."""
     try:
-        return find(*asked)
+        return find(*requests)
     except Exception as refused:
         return type(refused), str(refused)
 
 
 @given(st.lists(st.tuples(METHODS, PATHS, QUERIES), max_size=8))
-def test_a_remembered_route_is_the_one_that_is_found_anew(
-    asked: list[tuple[str, str, dict[str, str]]],
+def test_a_cached_route_equals_the_searched_route(
+    requests: list[tuple[str, str, dict[str, str]]],
 ) -> None:
-    for method, path, query in [*asked, *asked]:
-        anew = found(find_route, KINDS, method, path, query)
-        assert found(REMEMBERING.find, method, path, query) == anew
+    for method, path, query in [*requests, *requests]:
+        searched = route_or_refusal(find_route, KINDS, method, path, query)
+        assert route_or_refusal(REMEMBERING.find, method, path, query) == searched
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 @pytest.mark.parametrize(
-    "place",
+    "path_end",
     ["namespaces", "namespaces/a", "namespaces/a/pods", "namespaces/a/pods/status", "nodes", "watch/nodes"],
 )
-def test_each_end_of_a_path_is_found_anew_after_each_other(place: str, method: str) -> None:
+def test_each_end_of_a_path_is_routed_correctly_after_any_other(path_end: str, method: str) -> None:
     for first in SEGMENTS:
         for second in SEGMENTS:
             remembering = Routes(KINDS)
             for end in (first, second):
-                path = f"/api/v1/{place}/{end}"
-                anew = found(find_route, KINDS, method, path, {})
-                assert found(remembering.find, method, path, {}) == anew
+                path = f"/api/v1/{path_end}/{end}"
+                searched = route_or_refusal(find_route, KINDS, method, path, {})
+                assert route_or_refusal(remembering.find, method, path, {}) == searched
 
 
-def test_what_was_remembered_ends_with_the_kind() -> None:
+def test_cached_routes_end_with_their_kind() -> None:
     asker = Asker()
     asker.book("a")
     assert asker.ask("GET", f"{BOOKS}/a")["spec"]["title"] == "Moby-Dick"
@@ -70,7 +70,7 @@ def test_what_was_remembered_ends_with_the_kind() -> None:
     assert asker.send("POST", BOOKS, {}).status == 404
 
 
-def test_a_kind_that_is_defined_later_is_found() -> None:
+def test_a_later_kind_is_routed() -> None:
     asker = Asker(sim.Cluster())
     assert asker.send("GET", f"{BOOKS}/a").status == 404
     asker.cluster.define(Book)
@@ -79,7 +79,7 @@ def test_a_kind_that_is_defined_later_is_found() -> None:
 
 
 @pytest.mark.parametrize(("method", "end"), [("POST", "pods"), ("GET", "pods/a")])
-def test_no_more_paths_are_remembered_than_fit_in_memory(method: str, end: str) -> None:
+def test_the_number_of_cached_paths_is_limited(method: str, end: str) -> None:
     remembering = Routes(KINDS)
     served = remembering.find("POST", "/api/v1/namespaces/first/pods", {})
     assert remembering.find("POST", "/api/v1/namespaces/first/pods", {}) is served

@@ -1,4 +1,4 @@
-"""Services that forward nothing themselves need no ports, as a real server has it; all others do."""
+"""Services that forward nothing themselves need no ports, as on a real server; all others do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kubeproto.wire import RawRequest
         ({"type": "NodePort"}, 422),
     ],
 )
-def test_ports_are_needed_where_something_is_forwarded(spec: dict[str, Any], status: int) -> None:
+def test_a_service_that_forwards_requires_ports(spec: dict[str, Any], status: int) -> None:
     body = json.dumps({"metadata": {"name": "a"}, "spec": spec}).encode()
     headers = (("Content-Type", "application/json"),)
     answer = sim.Cluster().respond(RawRequest("POST", "/api/v1/namespaces/default/services", headers, body))

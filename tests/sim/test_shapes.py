@@ -1,4 +1,4 @@
-"""The book on fields that is written from memory is the one that would be written again."""
+"""Managed fields from the cache equal newly computed managed fields."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ OBJECTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 )
 
 
-def book(before: Any, after: Any) -> Any:
-    return update(before, after, manager="m", schema=SCHEMALESS, api_version="v1", now="now")
+def managed_fields(previous: Any, obj: Any) -> Any:
+    return update(previous, obj, manager="m", schema=SCHEMALESS, api_version="v1", now="now")
 
 
 @given(OBJECTS, OBJECTS)
-def test_new_objects_of_one_shape_have_one_book(one: Any, other: Any) -> None:
-    if shape_of(one) == shape_of(other):
-        assert book(None, copy.deepcopy(one)) == book(None, copy.deepcopy(other))
+def test_new_objects_of_the_same_shape_share_their_managed_fields(first: Any, second: Any) -> None:
+    if shape_of(first) == shape_of(second):
+        assert managed_fields(None, copy.deepcopy(first)) == managed_fields(None, copy.deepcopy(second))
 
 
 @given(OBJECTS, OBJECTS)
-def test_where_only_values_change_the_book_stays_but_for_the_time(before: Any, after: Any) -> None:
-    entries = book(None, copy.deepcopy(before))
-    copy_ = copy.deepcopy(before)
+def test_a_change_of_values_only_preserves_the_managed_fields_except_the_time(
+    previous: Any, obj: Any
+) -> None:
+    entries = managed_fields(None, copy.deepcopy(previous))
+    copy_ = copy.deepcopy(previous)
     copy_["metadata"]["managedFields"] = entries
-    result = difference(copy_, after)
-    again = book(copy_, copy.deepcopy(after))
+    result = difference(copy_, obj)
+    again = managed_fields(copy_, copy.deepcopy(obj))
     if result == "values" and entries:
         assert [entry["fieldsV1"] for entry in again] == [entry["fieldsV1"] for entry in entries]
     if result == "none":

@@ -1,4 +1,4 @@
-"""Watches that follow the same events share the bytes of their lines; each sees what it would see alone."""
+"""Watches of the same events share the bytes of their lines, and each watch gets the same events as alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACES = (
     "/api/v1/namespaces/default/configmaps",
     "/api/v1/namespaces/kube-public/configmaps",
 )
-# A write to a namespace, or a watch that takes what there is.
+# A write to a namespace, or a watch that takes its events.
 WRITES = st.sampled_from(["default", "kube-public", "default", "kube-system"])
 TAKES = st.integers(0, 5)
 
@@ -27,7 +27,7 @@ def write(cluster: sim.Cluster, namespace: str, number: int) -> None:
 
 
 @given(st.lists(WRITES | TAKES, max_size=30))
-def test_a_watch_sees_beside_others_what_it_sees_alone(acts: list[str | int]) -> None:
+def test_a_watch_beside_others_gets_the_same_events_as_alone(acts: list[str | int]) -> None:
     asker = Asker()
     since = asker.cluster.version
     watches = [asker.watch(f"{path}?resourceVersion={since}") for path in PLACES * 2]
@@ -42,7 +42,7 @@ def test_a_watch_sees_beside_others_what_it_sees_alone(acts: list[str | int]) ->
         assert received[index] + watch.take() == alone.take()
 
 
-def test_who_follows_the_same_events_is_given_the_same_bytes() -> None:
+def test_watches_of_the_same_events_get_the_same_bytes() -> None:
     asker = Asker()
     since = asker.cluster.version
     watches = [asker.watch(f"{PLACES[1]}?resourceVersion={since}") for _ in range(3)]
@@ -54,7 +54,7 @@ def test_who_follows_the_same_events_is_given_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("count", [60, 70])
-def test_lines_are_kept_for_others_no_longer_than_until_the_next_event(count: int) -> None:
+def test_shared_lines_are_released_at_the_next_event(count: int) -> None:
     asker = Asker()
     watch = asker.watch(f"{PLACES[0]}?resourceVersion={asker.cluster.version}")
     for number in range(count):

@@ -1,4 +1,4 @@
-"""What a write of the status takes along, kind by kind, as a 1.36 server was seen to do it."""
+"""The metadata that a write of the status changes, kind by kind, as on a 1.36 server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHANGE: Final = {
 
 
 @pytest.mark.parametrize(("target", "spec"), KINDS, ids=[target.rpartition("/")[2] for target, _ in KINDS])
-def test_metadata_of_a_built_in_kind_comes_along_with_its_status(target: str, spec: dict[str, Any]) -> None:
+def test_a_status_write_of_a_built_in_kind_changes_metadata(target: str, spec: dict[str, Any]) -> None:
     asker = Asker()
     meta = {"name": "a", "labels": {"l": "1"}, "annotations": {"n": "1"}}
     created = asker.create(target, {"metadata": meta, "spec": spec})
@@ -47,7 +47,7 @@ def test_metadata_of_a_built_in_kind_comes_along_with_its_status(target: str, sp
     assert patched["spec"] == created["spec"]
 
 
-def test_metadata_of_a_custom_resource_does_not() -> None:
+def test_a_status_write_of_a_custom_resource_does_not_change_metadata() -> None:
     asker = Asker()
     asker.book("a")
     patched = asker.ask("PATCH", f"{BOOKS}/a/status", CHANGE | {"status": {"readers": 1}}, MERGE)

@@ -1,4 +1,4 @@
-"""An object that passes for one in its stored form is one: its plan finds nothing to do."""
+"""An object that passes as its stored form is in its stored form: its plan changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubeproto_sim.kinds._typed_codec import TypedCodec
 
 TYPES = sorted(kind_table().types)
 OLD = release_of("1.30")
-# Of each kind of value: what is stored as it is, what is brought into another form, and what is refused.
+# For each type of value: stored values, values that are normalized, and refused values.
 LEAVES: dict[str, list[Any]] = {
     "string": ["a", "a", "", 0, None],
     "bytes": ["YQ==", ""],
@@ -34,7 +34,7 @@ EMPTY: list[Any] = [None, {}, [], [None], {"a": None}, {"a": {}}, [{}]]
 
 
 def values(field: BuiltinField, depth: int) -> st.SearchStrategy[Any]:
-    """Values of a field, most of which fit."""
+    """Draw values of a field, most of them valid."""
     strategy: st.SearchStrategy[Any]
     if "." in field.type:
         strategy = objects(field.type, depth - 1) if depth else st.just({})
@@ -49,20 +49,20 @@ def values(field: BuiltinField, depth: int) -> st.SearchStrategy[Any]:
 
 
 def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
-    """Objects of a type with a few of its fields, and rarely one that it does not have."""
+    """Draw objects of a type with a few of its fields, and rarely with an unknown field."""
 
     @st.composite
-    def made(draw: st.DrawFn) -> dict[str, Any]:
+    def draw_object(draw: st.DrawFn) -> dict[str, Any]:
         fields = kind_table().types[type_].fields
         names = draw(st.lists(st.sampled_from(sorted(fields)), max_size=3, unique=True)) if fields else []
         obj = {name: draw(values(fields[name], depth)) for name in names}
         return obj | {"unheard": 1} if draw(st.integers(0, 20)) == 20 else obj
 
-    return made()
+    return draw_object()
 
 
 def tidied(type_: str, obj: dict[str, Any], release: Release) -> tuple[dict[str, Any], list[str]]:
-    """Return what the plan of a type makes of an object; a value of a wrong type raises `TypeMismatch`."""
+    """Return the object as the plan of its type changes it. Raise `TypeMismatch` for a value of a wrong type."""
     codec, obj_copy, unknown = TypedCodec(type_, "Kind", release), copy.deepcopy(obj), list[str]()
     codec.plan.tidy(obj_copy, "", unknown)
     codec.write(obj_copy)
@@ -70,7 +70,7 @@ def tidied(type_: str, obj: dict[str, Any], release: Release) -> tuple[dict[str,
 
 
 @given(st.data(), st.sampled_from([NEWEST, OLD]))
-def test_what_is_taken_for_a_stored_form_is_not_changed_by_its_plan(
+def test_an_object_that_passes_as_its_stored_form_is_not_changed_by_its_plan(
     data: st.DataObject, release: Release
 ) -> None:
     type_ = data.draw(st.sampled_from(TYPES))
@@ -81,7 +81,7 @@ def test_what_is_taken_for_a_stored_form_is_not_changed_by_its_plan(
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_each_field_alone_is_taken_for_a_stored_form_only_if_it_is_one(type_: str) -> None:
+def test_each_field_passes_as_its_stored_form_only_if_it_is(type_: str) -> None:
     fits = stored_form(type_, NEWEST)
     for name, field in kind_table().types[type_].fields.items():
         for value in [*LEAVES.get(field.type, LEAVES["any"]), *EMPTY]:
@@ -94,7 +94,7 @@ def test_each_field_alone_is_taken_for_a_stored_form_only_if_it_is_one(type_: st
 @given(st.from_regex(r"\A[0-9]{1,4}(m|k|M|G|T|P|n|u|Ki|Mi|Gi|Ti)?\Z"))
 @example("1000")
 @example("0m")
-def test_a_quantity_is_taken_for_a_stored_one_only_if_it_is_one(text: str) -> None:
+def test_a_quantity_passes_as_stored_only_if_it_is(text: str) -> None:
     if stored_form("core_v1.ResourceRequirements", NEWEST)({"limits": {"cpu": text}}):
         assert str(Quantity(text)) == text
 

@@ -342,9 +342,7 @@ REFUSALS: list[tuple[str, Map, int, str]] = [
 @pytest.mark.parametrize(
     ("patch", "code", "message"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
 )
-def test_a_patch_that_makes_no_sense_is_refused_in_a_servers_words(
-    patch: Map, code: int, message: str
-) -> None:
+def test_an_invalid_patch_is_refused_in_a_servers_words(patch: Map, code: int, message: str) -> None:
     with pytest.raises(PatchRejection) as caught:
         strategic_merge(containers({"name": "a"}), patch, POD)
     assert (caught.value.code, caught.value.message) == (code, message)

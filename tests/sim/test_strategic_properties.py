@@ -1,4 +1,4 @@
-"""Strategic merge patches as kubectl makes them lead from any object to any other."""
+"""Strategic merge patches as kubectl computes them change any object into any other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES: st.SearchStrategy[str] = st.sampled_from("abcdef")
 
 
 def by_name(element: Map) -> str:
-    """What makes an element unique."""
+    """Return the key that makes an element unique."""
     return str(element["name"])
 
 
@@ -55,10 +55,10 @@ PODS: st.SearchStrategy[Map] = st.fixed_dictionaries(
 )
 
 
-def make_patch(before: Map, after: Map, schema: MergeSchema) -> Map:
-    patch: Map = {name: None for name in before if name not in after}
-    for name, value in after.items():
-        old = before.get(name)
+def make_patch(original: Map, target: Map, schema: MergeSchema) -> Map:
+    patch: Map = {name: None for name in original if name not in target}
+    for name, value in target.items():
+        old = original.get(name)
         member_schema = schema.member(name) or SCHEMALESS
         if old == value:
             continue
@@ -96,16 +96,18 @@ def make_list_patch(name: str, old: list[Any], new: list[Any], schema: MergeSche
 
 
 @given(PODS, PODS)
-def test_a_patch_made_of_two_objects_leads_from_one_to_the_other(before: Map, after: Map) -> None:
-    assert strategic_merge(before, make_patch(before, after, POD), POD) == after
+def test_a_patch_computed_from_two_objects_changes_the_first_into_the_second(
+    original: Map, target: Map
+) -> None:
+    assert strategic_merge(original, make_patch(original, target, POD), POD) == target
 
 
 @given(PODS, PODS)
-def test_a_patch_applied_twice_does_what_it_did_once(before: Map, patch: Map) -> None:
-    once = strategic_merge(before, patch, POD)
+def test_a_patch_applied_twice_has_the_effect_of_a_single_application(original: Map, patch: Map) -> None:
+    once = strategic_merge(original, patch, POD)
     assert strategic_merge(once, patch, POD) == once
 
 
 @given(PODS)
-def test_an_empty_patch_changes_nothing(before: Map) -> None:
-    assert strategic_merge(before, {}, POD) == before
+def test_an_empty_patch_changes_nothing(original: Map) -> None:
+    assert strategic_merge(original, {}, POD) == original

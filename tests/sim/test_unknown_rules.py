@@ -1,4 +1,4 @@
-"""CEL rules that nobody can evaluate here: a write that they would decide carries a warning."""
+"""CEL rules that the simulator cannot evaluate: a write that they would decide carries a warning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tagging(spec: dict[str, Any]) -> Asker:
     return Asker(sim.Cluster(crds=[definition]))
 
 
-def test_a_rule_that_cannot_be_evaluated_is_a_warning_of_the_write_and_no_silent_pass() -> None:
+def test_a_rule_that_cannot_be_evaluated_causes_a_warning_on_the_write() -> None:
     listed = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
     rules = [{"rule": "dyn(self) == ['b', 'a']"}, {"rule": "size(self) < 3"}]
     spec = {"type": "object", "properties": {"tags": listed | {"x-kubernetes-validations": rules}}}

@@ -1,4 +1,4 @@
-"""Watches: where they begin, what they say and when, and how they end."""
+"""Watches: their start, their events and times, and their end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_sv_06_a_watch_at_an_old_version_is_an_error_event_or_a_410(asker: Asker
         assert (status["code"], status["reason"]) == (410, reason)
 
 
-def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_from_there_fails(asker: Asker) -> None:
+def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_fails(asker: Asker) -> None:
     asker.config("a")
     future = asker.cluster.version + 2
     watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={future}")
@@ -58,7 +58,7 @@ def test_sv_08_objects_enter_and_leave_a_selector_with_the_versions_of_the_chang
     assert received[2][1]["data"] == {"a": "3"}
 
 
-def test_sv_09_bookmarks_come_each_minute_and_before_the_end_to_who_allows_them(asker: Asker) -> None:
+def test_sv_09_requested_bookmarks_are_sent_each_minute_and_before_the_end(asker: Asker) -> None:
     since = f"resourceVersion={asker.cluster.version}&timeoutSeconds=130"
     allowed = asker.watch(f"{CONFIGMAPS}?{since}&allowWatchBookmarks=true")
     silent = asker.watch(f"{CONFIGMAPS}?{since}")
@@ -80,7 +80,7 @@ def test_sv_09_bookmarks_come_each_minute_and_before_the_end_to_who_allows_them(
     assert silent.take() == b""
 
 
-def test_sv_09_the_closing_bookmark_is_marked_and_nobody_gets_it_unasked(asker: Asker) -> None:
+def test_sv_09_the_closing_bookmark_is_annotated_and_sent_only_on_request(asker: Asker) -> None:
     asker.book("a")
     (_, book), (change, bookmark) = events(asker.watch(f"{BOOKS}?allowWatchBookmarks=true").take())
     assert book["metadata"]["name"] == "a"
@@ -101,7 +101,7 @@ def test_sv_09_the_closing_bookmark_is_marked_and_nobody_gets_it_unasked(asker: 
         ("resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", []),
     ],
 )
-def test_sv_10_a_watch_without_a_version_begins_with_what_is_there(
+def test_sv_10_a_watch_without_a_version_begins_with_the_existing_objects(
     asker: Asker, query: str, expected: list[str]
 ) -> None:
     asker.config("a")
@@ -109,7 +109,7 @@ def test_sv_10_a_watch_without_a_version_begins_with_what_is_there(
     assert [change for change, _ in events(watch.take())] == expected
 
 
-def test_sv_10_an_old_server_begins_with_what_is_there_and_marks_nothing(asker: Asker) -> None:
+def test_sv_10_an_old_server_begins_with_the_existing_objects_without_an_end_bookmark(asker: Asker) -> None:
     asker.config("a")
     asker.cluster.modes = sim.Modes(streaming_lists=False)
     assert told(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take()) == [("ADDED", "a")]
@@ -119,19 +119,19 @@ def test_sv_10_an_old_server_begins_with_what_is_there_and_marks_nothing(asker: 
     )
 
 
-@pytest.mark.parametrize("mark", ["missing", "false", "without-version"])
-def test_servers_that_do_not_mark_the_end_can_be_had(asker: Asker, mark: Any) -> None:
-    asker.cluster.modes = sim.Modes(end_mark=mark)
+@pytest.mark.parametrize("annotation", ["missing", "false", "without-version"])
+def test_a_server_can_be_configured_without_end_bookmarks(asker: Asker, annotation: Any) -> None:
+    asker.cluster.modes = sim.Modes(end_mark=annotation)
     received = events(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take())
-    if mark == "missing":
+    if annotation == "missing":
         assert received == []
-    elif mark == "false":
+    elif annotation == "false":
         assert received[0][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "false"}
     else:
         assert "resourceVersion" not in received[0][1]["metadata"]
 
 
-def test_a_watch_ends_cleanly_when_its_time_is_over_and_hears_nothing_later(asker: Asker) -> None:
+def test_a_watch_ends_cleanly_at_its_timeout_and_gets_no_later_events(asker: Asker) -> None:
     watch = asker.watch(f"{CONFIGMAPS}?timeoutSeconds=10")
     asker.cluster.advance(9.5)
     asker.config("a")
@@ -160,7 +160,7 @@ def test_a_new_schema_ends_all_watches_of_the_kind_and_labels_on_the_definition_
     assert asker.book("b", year=1851)["spec"]["year"] == 1851
 
 
-def test_a_watcher_that_falls_behind_the_window_is_closed_without_a_word() -> None:
+def test_a_watcher_that_falls_behind_the_window_is_silently_closed() -> None:
     asker = Asker(sim.Cluster(window=10))
     watch = asker.watch(CONFIGMAPS)
     for number in range(200):
@@ -169,7 +169,7 @@ def test_a_watcher_that_falls_behind_the_window_is_closed_without_a_word() -> No
     assert watch.ended
 
 
-def test_history_reaches_as_far_as_its_window_and_little_further() -> None:
+def test_history_covers_its_window_and_little_more() -> None:
     asker = Asker(sim.Cluster(window=160))
     for number in range(400):
         asker.config(f"a{number}")
@@ -202,7 +202,7 @@ def test_a_watch_at_a_future_version_gets_no_bookmark_before_it(asker: Asker) ->
     assert [change for change, _ in events(watch.take())] == ["ADDED", "BOOKMARK"]
 
 
-def test_a_collection_can_be_watched_by_the_old_path_and_one_object_too(asker: Asker) -> None:
+def test_a_collection_and_a_single_object_can_be_watched_by_the_old_path(asker: Asker) -> None:
     asker.config("a")
     asker.config("b")
     answer = asker.send("GET", "/api/v1/watch/namespaces/default/configmaps/b")
@@ -212,7 +212,7 @@ def test_a_collection_can_be_watched_by_the_old_path_and_one_object_too(asker: A
     assert plain["metadata"]["name"] == "a"
 
 
-def test_one_event_is_the_same_bytes_for_every_watcher(asker: Asker) -> None:
+def test_every_watcher_gets_the_same_bytes_of_an_event(asker: Asker) -> None:
     watches = [asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}") for _ in range(3)]
     asker.config("a")
     first, *others = [watch.take() for watch in watches]
@@ -221,7 +221,7 @@ def test_one_event_is_the_same_bytes_for_every_watcher(asker: Asker) -> None:
     assert json.loads(first)["object"]["kind"] == "ConfigMap"
 
 
-def test_a_transport_reads_an_idle_watch_by_letting_time_pass(asker: Asker) -> None:
+def test_reading_an_idle_watch_advances_the_time(asker: Asker) -> None:
     books = kp.Api(Book, namespace="default")
     request = books.watch(resource_version=str(asker.cluster.version), timeout_seconds=90)
     start = asker.cluster.now
@@ -232,7 +232,7 @@ def test_a_transport_reads_an_idle_watch_by_letting_time_pass(asker: Asker) -> N
     assert asker.cluster.now - start == 90
 
 
-def test_silence_beyond_what_a_caller_allows_is_a_deadline_exceeded(asker: Asker) -> None:
+def test_silence_beyond_the_idle_timeout_is_a_deadline_exceeded(asker: Asker) -> None:
     request = kp.Api(Book, namespace="default").watch(resource_version=str(asker.cluster.version))
     with (
         asker.cluster.blocking_transport().send(request, idle=30) as incoming,
@@ -241,7 +241,7 @@ def test_silence_beyond_what_a_caller_allows_is_a_deadline_exceeded(asker: Asker
         list(incoming)
 
 
-def test_history_beyond_the_window_is_gone_for_watches_and_lists() -> None:
+def test_history_beyond_the_window_is_expired_for_watches_and_lists() -> None:
     asker = Asker(sim.Cluster(window=10))
     first = asker.cluster.version
     for number in range(100):

@@ -1,4 +1,4 @@
-"""What the random comparison of workloads with a real server found, one by one, for the runs without one."""
+"""Rules of workloads that the random comparison with a real server found, tested without a real server."""
 
 from __future__ import annotations
 
@@ -45,11 +45,13 @@ PODS: Final[list[tuple[dict[str, Any], str, str]]] = [
 
 
 @pytest.mark.parametrize(("pod", "field", "reason"), PODS, ids=[row[1] for row in PODS])
-def test_a_template_is_refused_for_what_a_server_blames(pod: dict[str, Any], field: str, reason: str) -> None:
+def test_an_invalid_template_is_refused_with_the_fields_of_a_real_server(
+    pod: dict[str, Any], field: str, reason: str
+) -> None:
     assert blamed(Asker(), "POST", f"{APPS}/deployments", deployment(**pod)) == [(field, reason)]
 
 
-def test_what_a_workload_selects_stays() -> None:
+def test_the_selector_of_a_workload_is_immutable() -> None:
     asker = Asker()
     asker.create(f"{APPS}/deployments", deployment())
     labels = {"c": "d"}
@@ -58,7 +60,7 @@ def test_what_a_workload_selects_stays() -> None:
     assert causes == [("spec.selector", "FieldValueInvalid")]
 
 
-def test_a_stateful_set_keeps_what_is_not_its_template() -> None:
+def test_a_stateful_set_refuses_changes_outside_of_its_template() -> None:
     asker = Asker()
     created = asker.create(f"{APPS}/statefulsets", deployment())
     assert created["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
@@ -76,7 +78,7 @@ def batch_job(*, suspend: bool) -> dict[str, Any]:
 
 
 CPU: Final = {"resources": {"requests": {"cpu": "1"}}}
-# What changes in the pods of a Job, and whether a suspended Job without pods may change it.
+# Changes of the pods of a Job, and whether a suspended Job without pods may make them.
 TEMPLATES: Final[list[tuple[dict[str, Any], bool]]] = [
     ({"metadata": {"labels": {"c": "d"}}}, True),
     ({"spec": {"nodeSelector": {"disk": "ssd"}}}, True),
@@ -90,7 +92,7 @@ TEMPLATES: Final[list[tuple[dict[str, Any], bool]]] = [
 
 
 @pytest.mark.parametrize(("change", "while_suspended"), TEMPLATES, ids=[str(row[0]) for row in TEMPLATES])
-def test_the_pods_of_a_job_change_only_while_it_is_suspended_and_has_none(
+def test_the_template_of_a_job_changes_only_while_it_is_suspended_without_pods(
     change: dict[str, Any], *, while_suspended: bool
 ) -> None:
     patch = {"spec": {"template": change}}
@@ -107,12 +109,12 @@ def test_the_pods_of_a_job_change_only_while_it_is_suspended_and_has_none(
         assert causes == [("spec.template.spec", "FieldValueInvalid")]
 
 
-def test_the_addresses_of_a_service_are_looked_at_before_anything_else() -> None:
+def test_the_addresses_of_a_service_are_validated_first() -> None:
     body = {"metadata": {"name": "s"}, "spec": {"clusterIP": "x", "ports": [{"port": 0}]}}
     assert blamed(Asker(), "POST", SERVICES, body) == [("spec.clusterIPs[0]", "FieldValueInvalid")]
 
 
-def test_a_role_binding_may_be_made_by_a_put_and_names_the_groups_of_its_subjects() -> None:
+def test_a_put_may_create_a_role_binding_which_names_the_groups_of_its_subjects() -> None:
     asker = Asker()
     subjects = [{"kind": "ServiceAccount", "name": "u", "namespace": "n"}, {"kind": "User", "name": "u"}]
     body = {"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}
@@ -124,7 +126,7 @@ def test_a_role_binding_may_be_made_by_a_put_and_names_the_groups_of_its_subject
     assert causes == [("roleRef", "FieldValueInvalid")]
 
 
-def test_a_cluster_role_that_gathers_others_has_a_good_selector() -> None:
+def test_the_selector_of_an_aggregated_cluster_role_must_be_valid() -> None:
     asker = Asker()
     expression: dict[str, Any] = {"key": "", "operator": "", "values": ["-"]}
     rule = {"clusterRoleSelectors": [{"matchExpressions": [expression]}]}
@@ -135,7 +137,7 @@ def test_a_cluster_role_that_gathers_others_has_a_good_selector() -> None:
     asker.cluster.advance(1)
 
 
-def test_the_source_of_a_metric_is_looked_at_whatever_its_type_says() -> None:
+def test_every_source_of_a_metric_is_validated_whatever_its_type() -> None:
     metric = {"type": "X", "resource": {"name": "memory", "target": {"type": "Utilization"}}}
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}
     body: dict[str, Any] = {
@@ -159,7 +161,7 @@ MUTATIONS: Final[list[tuple[dict[str, Any], str]]] = [
 
 
 @pytest.mark.parametrize(("mutation", "field"), MUTATIONS, ids=[str(row[0]) for row in MUTATIONS])
-def test_a_mutation_has_the_form_that_its_type_names(mutation: dict[str, Any], field: str) -> None:
+def test_a_mutation_must_have_the_form_of_its_type(mutation: dict[str, Any], field: str) -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
     spec = {
         "matchConstraints": {"resourceRules": [rule]},

@@ -1,4 +1,4 @@
-"""Writes: what a server sets, keeps, refuses and leaves alone."""
+"""Writes: the fields that a server sets, preserves, refuses and ignores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def test_sv_11_a_write_that_changes_nothing_keeps_the_version_and_is_not_an_even
     assert watch.take() == b""
 
 
-def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outside_it(asker: Asker) -> None:
+def test_sv_12_status_is_isolated_in_both_directions_and_generation_counts_other_changes(
+    asker: Asker,
+) -> None:
     created = asker.create(BOOKS, {
         "apiVersion": "example.io/v1", "kind": "Book",
         "metadata": {"name": "a", "generation": 9}, "spec": {"title": "t"}, "status": {"readers": 3},
@@ -60,7 +62,7 @@ def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outsid
     assert patched["metadata"]["uid"] == pod["metadata"]["uid"]
 
 
-def test_sv_13_an_object_lives_until_its_last_finalizer_goes(asker: Asker) -> None:
+def test_sv_13_an_object_exists_until_its_last_finalizer_is_removed(asker: Asker) -> None:
     asker.config("a", finalizers=["x.io/a", "x.io/b"])
     watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}")
     deleted = asker.ask("DELETE", f"{CONFIGMAPS}/a")
@@ -80,7 +82,7 @@ def test_sv_13_an_object_lives_until_its_last_finalizer_goes(asker: Asker) -> No
     assert int(received[-1][1]["metadata"]["resourceVersion"]) > int(last["metadata"]["resourceVersion"])
 
 
-def test_sv_14_no_finalizer_comes_to_an_object_that_goes(asker: Asker) -> None:
+def test_sv_14_no_finalizer_is_added_to_an_object_that_is_being_deleted(asker: Asker) -> None:
     asker.config("a", finalizers=["x.io/a"])
     asker.ask("DELETE", f"{CONFIGMAPS}/a")
     status = asker.refused(
@@ -89,7 +91,7 @@ def test_sv_14_no_finalizer_comes_to_an_object_that_goes(asker: Asker) -> None:
     assert status["details"]["causes"][0]["reason"] == "FieldValueForbidden"
 
 
-def test_sv_15_preconditions_are_kept_and_grace_only_shrinks(asker: Asker) -> None:
+def test_sv_15_preconditions_are_enforced_and_the_grace_period_only_shrinks(asker: Asker) -> None:
     uid = asker.config("a")["metadata"]["uid"]
     for wrong in ({"uid": "x"}, {"resourceVersion": "1"}):
         status = asker.refused("DELETE", f"{CONFIGMAPS}/a", {"preconditions": wrong})
@@ -111,7 +113,7 @@ def test_sv_15_preconditions_are_kept_and_grace_only_shrinks(asker: Asker) -> No
     assert asker.cluster.get("v1/Pod", "q") is None
 
 
-def test_sv_16_a_name_is_taken_until_its_object_is_gone(asker: Asker) -> None:
+def test_sv_16_a_name_is_in_use_until_its_object_is_deleted(asker: Asker) -> None:
     asker.config("a", finalizers=["x.io/a"])
     rejection = asker.refused("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
     assert rejection["message"] == 'configmaps "a" already exists'
@@ -135,7 +137,7 @@ def test_sv_17_names_are_generated_from_the_alphabet_of_the_server(asker: Asker)
     )
 
 
-def test_sv_18_a_custom_resource_is_replaced_at_its_version_only(asker: Asker) -> None:
+def test_sv_18_a_custom_resource_is_replaced_only_at_its_version(asker: Asker) -> None:
     book = asker.book("a")
     version = book["metadata"].pop("resourceVersion")
     assert asker.refused("PUT", f"{BOOKS}/a", book)["code"] == 422
@@ -154,7 +156,7 @@ def test_sv_18_a_custom_resource_is_replaced_at_its_version_only(asker: Asker) -
     assert asker.refused("PUT", f"{CONFIGMAPS}/a", {"metadata": {"name": "a"}})["code"] == 404
 
 
-def test_sv_19_four_languages_of_patches_and_one_that_nobody_speaks(asker: Asker) -> None:
+def test_sv_19_four_types_of_patches_are_supported_and_an_unknown_type_is_refused(asker: Asker) -> None:
     asker.config("a", {"a": "1", "b": "2"})
     path = f"{CONFIGMAPS}/a"
     assert asker.ask("PATCH", path, {"data": {"a": None, "c": "3"}}, MERGE)["data"] == {"b": "2", "c": "3"}
@@ -188,7 +190,7 @@ def test_sv_19_four_languages_of_patches_and_one_that_nobody_speaks(asker: Asker
     assert asker.refused("PATCH", f"{BOOKS}/b", {"metadata": {"resourceVersion": None}}, MERGE)["code"] == 422
 
 
-def test_sv_20_appliers_own_what_they_apply(asker: Asker) -> None:
+def test_sv_20_appliers_own_their_applied_fields(asker: Asker) -> None:
     def apply(manager: str, data: dict[str, str], *, force: bool = False, status: int = 200) -> Any:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
         query = f"fieldManager={manager}" + ("&force=true" if force else "")
@@ -217,7 +219,7 @@ def test_sv_20_appliers_own_what_they_apply(asker: Asker) -> None:
     assert (status["code"], "reason" in status) == (500, False)
 
 
-def test_sv_21_a_collection_is_deleted_by_selector_and_comes_back_as_a_list(asker: Asker) -> None:
+def test_sv_21_a_collection_is_deleted_by_selector_and_returned_as_a_list(asker: Asker) -> None:
     for name in "abc":
         asker.config(name, labels={"x": "y" if name != "b" else "z"})
     deleted = asker.ask("DELETE", f"{CONFIGMAPS}?labelSelector=x=y")
@@ -248,7 +250,7 @@ def test_sv_22_a_dry_run_leaves_no_trace(asker: Asker) -> None:
     )
 
 
-def test_sv_23_scale_speaks_for_its_object(asker: Asker) -> None:
+def test_sv_23_a_scale_reads_and_changes_its_object(asker: Asker) -> None:
     labels = {"a": "b"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
@@ -264,7 +266,7 @@ def test_sv_23_scale_speaks_for_its_object(asker: Asker) -> None:
     assert asker.refused("GET", f"{BOOKS}/d/scale")["code"] == 404
 
 
-def test_sv_23_a_custom_resource_scales_where_its_definition_says() -> None:
+def test_sv_23_a_custom_resource_scales_by_the_paths_of_its_definition() -> None:
     class Shelf(Book, group="example.io", version="v1", plural="shelves", definition=kp.Definition(
         scale=Scale(spec_replicas=".spec.pages", status_replicas=".status.readers")
     )):  # fmt: skip
@@ -281,7 +283,7 @@ def test_sv_23_a_custom_resource_scales_where_its_definition_says() -> None:
     assert asker.ask("GET", f"{path}/a")["spec"] == {"title": "t", "pages": 7, "authors": []}
 
 
-def test_sv_23_an_eviction_asks_the_budget_and_a_token_has_a_least_lifetime(asker: Asker) -> None:
+def test_sv_23_an_eviction_checks_the_budget_and_a_token_has_a_minimum_lifetime(asker: Asker) -> None:
     for name in ("p", "q"):
         asker.pod(name, labels={"app": "x"})
     budget = {
@@ -298,7 +300,7 @@ def test_sv_23_an_eviction_asks_the_budget_and_a_token_has_a_least_lifetime(aske
     assert asker.refused("POST", f"{accounts}/s/token", {"spec": {"expirationSeconds": 599}})["code"] == 422
 
 
-def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_needs_a_kubelet_for_its_log(asker: Asker) -> None:
+def test_sv_23_a_bound_pod_stays_on_its_node_and_needs_a_kubelet_for_its_log(asker: Asker) -> None:
     asker.pod("p")
     assert asker.send("GET", f"{PODS}/p/log").status == 204
     assert asker.create(f"{PODS}/p/binding", {"target": {"name": "n1"}})["status"] == "Success"
@@ -309,7 +311,9 @@ def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_needs_a_kubelet_for_its
     assert asker.refused("GET", f"{PODS}/p/log")["message"] == 'pods "n1" not found'
 
 
-def test_sv_29_a_namespace_that_goes_takes_nothing_new_and_everything_in_it_along(asker: Asker) -> None:
+def test_sv_29_a_namespace_that_is_being_deleted_refuses_new_objects_and_deletes_its_objects(
+    asker: Asker,
+) -> None:
     asker.create("/api/v1/namespaces", {"metadata": {"name": "n"}})
     inside = "/api/v1/namespaces/n/configmaps"
     asker.create(inside, {"metadata": {"name": "a", "finalizers": ["x.io/a"]}})
@@ -351,7 +355,7 @@ def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> No
     assert not [header for header in asker.response.headers if header[0] == "Warning"]
 
 
-def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Asker) -> None:
+def test_values_are_stored_in_the_canonical_form_of_a_server(asker: Asker) -> None:
     resources = {"limits": {"cpu": "0.5", "memory": "1024Mi"}, "requests": {"cpu": 0.25}}
     spec = {"containers": [{"name": "c", "image": "a<b", "resources": resources}]}
     created = asker.create(PODS, {"metadata": {"name": "p"}, "spec": spec})
@@ -367,7 +371,7 @@ def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Ask
     assert "stringData" not in secret
 
 
-def test_what_is_larger_than_a_server_takes_is_refused(asker: Asker) -> None:
+def test_a_body_over_the_limit_is_refused(asker: Asker) -> None:
     assert asker.refused("POST", CONFIGMAPS, b"x" * (3 * 1024 * 1024 + 1))["code"] == 413
     body = {"metadata": {"name": "a"}, "data": {"a": "x" * (1024 * 1024 + 1)}}
     assert asker.refused("POST", CONFIGMAPS, body)["code"] == 422
@@ -384,7 +388,7 @@ def test_what_is_larger_than_a_server_takes_is_refused(asker: Asker) -> None:
         ({"title": "t", "authors": [3]}, "FieldValueTypeInvalid", "spec.authors[0]"),
     ],
 )
-def test_a_custom_resource_that_breaks_its_schema_is_refused_with_the_place(
+def test_a_custom_resource_that_violates_its_schema_is_refused_with_the_path(
     asker: Asker, spec: dict[str, Any], reason: str, field: str
 ) -> None:
     body = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "b"}, "spec": spec}
@@ -392,11 +396,11 @@ def test_a_custom_resource_that_breaks_its_schema_is_refused_with_the_place(
     assert (cause["reason"], cause["field"]) == (reason, field)
 
 
-def test_a_null_counts_as_left_out_where_there_is_a_default(asker: Asker) -> None:
+def test_a_null_is_omitted_where_there_is_a_default(asker: Asker) -> None:
     assert asker.book("a", pages=None)["spec"] == {"title": "Moby-Dick", "pages": 1, "authors": []}
 
 
-def test_what_is_deleted_later_is_a_202_only_for_the_old_way_of_asking(asker: Asker) -> None:
+def test_a_delayed_deletion_is_a_202_only_with_the_old_option(asker: Asker) -> None:
     for name in "abc":
         asker.config(name, finalizers=["x.io/a"])
     assert asker.send("DELETE", f"{CONFIGMAPS}/a?orphanDependents=false").status == 202
@@ -406,12 +410,12 @@ def test_what_is_deleted_later_is_a_202_only_for_the_old_way_of_asking(asker: As
     assert asker.refused("DELETE", f"{CONFIGMAPS}/c?propagationPolicy=Sideways")["code"] == 422
 
 
-def test_an_object_cannot_be_let_go_and_wait_for_its_dependents_at_once(asker: Asker) -> None:
+def test_orphaning_and_foreground_deletion_exclude_each_other(asker: Asker) -> None:
     body = {"metadata": {"name": "a", "finalizers": ["orphan", "foregroundDeletion"]}}
     assert asker.refused("POST", CONFIGMAPS, body)["details"]["causes"][0]["field"] == "metadata.finalizers"
 
 
-def test_a_pod_without_a_node_is_gone_at_once_after_two_versions(asker: Asker) -> None:
+def test_a_pod_without_a_node_is_immediately_deleted_after_two_versions(asker: Asker) -> None:
     asker.pod("p")
     version = asker.cluster.version
     deleted = asker.ask("DELETE", f"{PODS}/p")

@@ -1,4 +1,4 @@
-"""Clusters with nodes, and short words for what their tests ask."""
+"""Clusters with nodes, and short accessors for their tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 
 def pod(name: str = "web", *, image: str = "nginx", **spec: Any) -> Json:
-    """A pod with one container, named as its pod."""
+    """Return a pod with a single container, which has the pod's name."""
     spec.setdefault("containers", [{"name": name, "image": image}])
     meta: Json = {"name": name}
     for part in ("labels", "ownerReferences", "finalizers"):
@@ -25,7 +25,7 @@ class Rig:
     def __init__(self, count: int = 1, **options: Any) -> None:
         self.cluster = sim.Cluster()
         self.nodes = self.cluster.nodes(count, **options)
-        self.begun = self.cluster.now
+        self.start_time = self.cluster.now
 
     def run(self, name: str = "web", *, until: float | None = None, **spec: Any) -> Json:
         """Create a pod, let it run, and return it."""
@@ -35,9 +35,9 @@ class Rig:
         return self.pod(name)
 
     def pod(self, name: str = "web") -> Json:
-        """A pod that is there."""
+        """Return a pod that exists."""
         pod = self.cluster.get("v1/Pod", name)
-        assert pod is not None, f"pod {name} is gone"
+        assert pod is not None, f"pod {name} does not exist"
         return pod
 
     def phase(self, name: str = "web") -> str:
@@ -58,6 +58,6 @@ class Rig:
         only: Json = status
         return only
 
-    def later(self) -> float:
-        """The seconds since the beginning."""
-        return self.cluster.now - self.begun
+    def elapsed(self) -> float:
+        """Return the seconds since the beginning."""
+        return self.cluster.now - self.start_time

@@ -23,7 +23,7 @@ Work = Callable[[Client, Rig], Awaitable[None]]
 
 @pytest.fixture(params=BACKENDS)
 def with_client(request: pytest.FixtureRequest) -> Callable[..., None]:
-    def do(work: Work, programs: dict[str, sim.Program] | None = None, **spec: Any) -> None:
+    def run_work(work: Work, programs: dict[str, sim.Program] | None = None, **spec: Any) -> None:
         rig = Rig(programs=programs or {})
         rig.run(**spec)
 
@@ -33,11 +33,11 @@ def with_client(request: pytest.FixtureRequest) -> Callable[..., None]:
 
         run(main, backend=request.param)
 
-    return do
+    return run_work
 
 
 async def output(client: Client, *command: str, name: str = "web") -> tuple[str, str, int | None]:
-    """What a command writes to stdout and stderr, and its exit code."""
+    """Return the output of a command on stdout and stderr, and its exit code."""
     out = err = b""
     async with client.api(Pod).exec(name, list(command)) as process:
         async for event in process:
@@ -86,7 +86,7 @@ def test_a_sleep_takes_its_time(with_client: Callable[..., None]) -> None:
     with_client(work)
 
 
-def test_files_of_a_program_are_there_and_gone_after_a_restart(with_client: Callable[..., None]) -> None:
+def test_files_of_a_program_exist_until_a_restart(with_client: Callable[..., None]) -> None:
     async def work(client: Client, rig: Rig) -> None:
         assert (await output(client, "cat", "/etc/motd"))[0] == "welcome"
         await output(client, "sh", "-c", "echo x > /etc/motd")
@@ -104,12 +104,12 @@ def test_an_interactive_shell_reads_commands_until_its_stdin_ends(with_client: C
             await process.write(b"echo one\nec")
             await process.write(b"ho two\nfalse\n")
             await process.end_stdin()
-            assert await rest(process) == (b"one\ntwo\n", 1)
+            assert await remaining_output(process) == (b"one\ntwo\n", 1)
 
     with_client(work)
 
 
-def test_a_handler_of_the_test_talks_with_its_client(with_client: Callable[..., None]) -> None:
+def test_a_handler_of_the_test_exchanges_data_with_its_client(with_client: Callable[..., None]) -> None:
     def upper(session: CommandSession) -> None:
         session.write(f"{session.command[0]} in {session.container.pod}\n")
         session.on_stdin = lambda data: session.write(data.upper())
@@ -132,7 +132,7 @@ def test_a_handler_of_the_test_talks_with_its_client(with_client: Callable[..., 
 @pytest.mark.parametrize(
     ("result", "expected"), [("text", ("text", "", 0)), (b"x", ("x", "", 0)), (4, ("", "", 4))]
 )
-def test_a_handler_may_just_return_what_comes_of_it(
+def test_a_handler_may_return_its_output_or_its_exit_code(
     with_client: Callable[..., None], result: str | bytes | int, expected: tuple[str, str, int]
 ) -> None:
     async def work(client: Client, _: Rig) -> None:
@@ -161,7 +161,7 @@ def test_a_command_in_a_container_that_does_not_run_fails(with_client: Callable[
     with_client(work)
 
 
-def test_attaching_shows_what_is_written_from_then_on_and_the_end(
+def test_attaching_shows_later_output_and_the_end(
     with_client: Callable[..., None],
 ) -> None:
     async def work(client: Client, rig: Rig) -> None:
@@ -182,7 +182,7 @@ def test_a_container_with_a_stdin_is_a_shell_and_ends_with_it(with_client: Calla
     async def work(client: Client, rig: Rig) -> None:
         async with client.api(Pod).attach("web", stdin=True) as process:
             await process.write(b"echo hi\nexit 4\n")
-            assert await rest(process) == (b"hi\n", 4)
+            assert await remaining_output(process) == (b"hi\n", 4)
         assert rig.phase() == "Failed"
         assert rig.container()["state"]["terminated"]["exitCode"] == 4
 
@@ -190,7 +190,7 @@ def test_a_container_with_a_stdin_is_a_shell_and_ends_with_it(with_client: Calla
     with_client(work, containers=containers, restartPolicy="Never")
 
 
-def test_ports_send_back_what_comes_or_what_a_handler_says(with_client: Callable[..., None]) -> None:
+def test_ports_echo_data_or_send_the_output_of_a_handler(with_client: Callable[..., None]) -> None:
     def greet(connection: PortConnection) -> None:
         connection.send(f"port {connection.port} of {connection.pod}")
         connection.on_data = lambda data: connection.send(data[::-1])
@@ -228,8 +228,8 @@ def test_an_upgrade_that_is_refused_is_an_api_error(with_client: Callable[..., N
     with_client(work)
 
 
-async def rest(process: Process) -> tuple[bytes, int | None]:
-    """What a process still writes, and its exit code."""
+async def remaining_output(process: Process) -> tuple[bytes, int | None]:
+    """Return the remaining output of a process, and its exit code."""
     heard = b""
     async for event in process:
         if isinstance(event, Exited):
@@ -241,21 +241,21 @@ async def rest(process: Process) -> tuple[bytes, int | None]:
 # Without an event loop
 
 
-def test_a_command_runs_over_the_transport_that_needs_no_loop() -> None:
+def test_a_command_runs_over_the_blocking_transport() -> None:
     rig = Rig()
     rig.run()
 
     async def main() -> tuple[bytes, int | None]:
         request = Api(Pod).exec("web", ["sh", "-c", "echo a; sleep 60; echo b"])
         async with rig.cluster.transport().upgrade(request) as socket:
-            return await rest(Process(socket))
+            return await remaining_output(Process(socket))
 
     start = rig.cluster.now
     assert drive(main()) == (b"a\nb\n", 0)
     assert rig.cluster.now - start == 60
 
 
-def test_a_command_that_waits_in_vain_ends_after_the_silence_that_is_allowed() -> None:
+def test_a_silent_command_ends_after_its_idle_timeout() -> None:
     rig = Rig()
     rig.run()
 
@@ -269,7 +269,7 @@ def test_a_command_that_waits_in_vain_ends_after_the_silence_that_is_allowed() -
         drive(main())
 
 
-def test_a_command_on_which_nothing_is_said_for_four_hours_is_ended() -> None:
+def test_a_command_without_traffic_for_four_hours_is_ended() -> None:
     rig = Rig()
     rig.run()
 
@@ -283,18 +283,18 @@ def test_a_command_on_which_nothing_is_said_for_four_hours_is_ended() -> None:
 
 
 def drive(coroutine: Any) -> Any:
-    """Run a coroutine that waits for nothing."""
+    """Run a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as end:
         return end.value
-    raise AssertionError("it waits for an event loop")
+    raise AssertionError("the coroutine waits for an event loop")
 
 
 # Message by message
 
 
-def opened(rig: Rig, query: str, protocol: str) -> sim.Conversation:
+def open_socket(rig: Rig, query: str, protocol: str) -> sim.Conversation:
     headers = (("Upgrade", "websocket"), ("Sec-WebSocket-Protocol", protocol))
     answer = rig.cluster.respond(RawRequest("GET", f"/api/v1/namespaces/default/pods/web/{query}", headers))
     assert answer.status == 101, answer.body
@@ -302,7 +302,7 @@ def opened(rig: Rig, query: str, protocol: str) -> sim.Conversation:
     return answer.body
 
 
-def taken(conversation: sim.Conversation) -> list[bytes]:
+def take_messages(conversation: sim.Conversation) -> list[bytes]:
     messages: list[bytes] = []
     while message := conversation.take():
         messages.append(message)
@@ -313,9 +313,9 @@ def taken(conversation: sim.Conversation) -> list[bytes]:
 def test_each_stream_is_opened_and_the_end_is_a_status(protocol: str) -> None:
     rig = Rig()
     rig.run()
-    conversation = opened(rig, "exec?command=echo&command=hi&stdout=true&stderr=true", protocol)
+    conversation = open_socket(rig, "exec?command=echo&command=hi&stdout=true&stderr=true", protocol)
     assert conversation.protocol == protocol
-    *streams, status = taken(conversation)
+    *streams, status = take_messages(conversation)
     assert streams == [b"\1", b"\2", b"\1hi\n"]
     assert msgspec.json.decode(status[1:])["status"] == "Success"
     assert conversation.ended
@@ -325,28 +325,28 @@ def test_only_v5_can_end_stdin() -> None:
     rig = Rig()
     rig.run()
     for protocol, ends in (("v5.channel.k8s.io", True), ("v4.channel.k8s.io", False)):
-        conversation = opened(rig, "exec?command=cat&stdin=true&stdout=true", protocol)
+        conversation = open_socket(rig, "exec?command=cat&stdin=true&stdout=true", protocol)
         conversation.feed(b"\0text")
         conversation.feed(b"\xff\0")
-        assert b"\1text" in taken(conversation)
+        assert b"\1text" in take_messages(conversation)
         assert conversation.ended == ends
 
 
-def test_the_newest_protocol_that_both_speak_is_spoken() -> None:
+def test_the_newest_common_protocol_is_selected() -> None:
     rig = Rig()
     rig.run()
     offered = "v6.channel.k8s.io, v4.channel.k8s.io"
-    assert opened(rig, "exec?command=true&stdout=true", offered).protocol == "v4.channel.k8s.io"
+    assert open_socket(rig, "exec?command=true&stdout=true", offered).protocol == "v4.channel.k8s.io"
     headers = (("Upgrade", "websocket"), ("Sec-WebSocket-Protocol", "v6.channel.k8s.io"))
     path = "/api/v1/namespaces/default/pods/web/exec?command=true&stdout=true"
     assert rig.cluster.respond(RawRequest("GET", path, headers)).status == 400
 
 
 @pytest.mark.parametrize("size", [0, 1, 32 * 1024, 32 * 1024 + 1, 100_000])
-def test_what_is_long_comes_in_pieces(size: int) -> None:
+def test_long_output_is_split_into_messages(size: int) -> None:
     rig = Rig(programs={"nginx": sim.Program(exec=lambda session: b"x" * size)})
     rig.run()
-    messages = taken(opened(rig, "exec?command=a&stdout=true", "v5.channel.k8s.io"))
+    messages = take_messages(open_socket(rig, "exec?command=a&stdout=true", "v5.channel.k8s.io"))
     pieces = [message[1:] for message in messages if message[:1] == b"\1"]
     assert b"".join(pieces) == b"x" * size
     assert max(map(len, pieces)) <= 32 * 1024

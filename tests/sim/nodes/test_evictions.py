@@ -1,4 +1,6 @@
-"""Evictions: what a budget allows by its status, and by the pods where no controller keeps that."""
+"""Evictions: the disruptions that a budget allows by its status, or by its pods if no controller maintains
+the status.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ BUDGETS = "policy/v1/PodDisruptionBudget"
 
 def budget(rig: Rig, name: str = "pdb", status: Json | None = None, **spec: Any) -> None:
     selector = spec.pop("selector", {"matchLabels": {"app": "web"}})
-    made = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
+    budget_body = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name},
             "spec": {"selector": selector, **spec}}  # fmt: skip
-    rig.cluster.put(made)
+    rig.cluster.put(budget_body)
     if status is not None:
         rig.cluster.edit(BUDGETS, name, lambda obj: obj.update(status=status))
 
@@ -33,7 +35,7 @@ def evict(rig: Rig, name: str, *, query: str = "", **options: Any) -> tuple[int,
     return answer.status, msgspec.json.decode(answer.body)
 
 
-def why(status: Json) -> str:
+def cause(status: Json) -> str:
     message: str = status["details"]["causes"][0]["message"]
     return message
 
@@ -45,7 +47,7 @@ def running(*names: str) -> Rig:
     return rig
 
 
-def test_an_evicted_pod_says_why_it_goes_and_has_its_grace() -> None:
+def test_an_evicted_pod_reports_the_reason_and_has_its_grace_period() -> None:
     rig = running("a")
     assert evict(rig, "a")[0] == 201
     condition = rig.condition("a", "DisruptionTarget")
@@ -63,7 +65,7 @@ def test_a_dry_run_evicts_nobody() -> None:
     assert rig.cluster.version == version
 
 
-def test_preconditions_of_an_eviction_are_kept() -> None:
+def test_preconditions_of_an_eviction_are_enforced() -> None:
     rig = running("a")
     assert evict(rig, "a", preconditions={"uid": "another"})[0] == 409
     assert evict(rig, "a", preconditions={"resourceVersion": "1"})[0] == 409
@@ -76,19 +78,19 @@ def test_preconditions_of_an_eviction_are_kept() -> None:
     assert evict(rig, "a", preconditions={"resourceVersion": version})[0] == 201
 
 
-def test_without_a_controller_the_pods_that_are_ready_count() -> None:
+def test_without_a_controller_ready_pods_are_counted() -> None:
     rig = running("a", "b", "c")
     budget(rig, minAvailable=2)
     rig.nodes.set_ready("c", ready=False)
     code, status = evict(rig, "a")
     assert (code, status["reason"]) == (429, "TooManyRequests")
-    assert why(status) == "The disruption budget pdb needs 2 healthy pods and has 2 currently"
+    assert cause(status) == "The disruption budget pdb needs 2 healthy pods and has 2 currently"
     rig.nodes.set_ready("c", ready=True)
     assert evict(rig, "a")[0] == 201
     assert evict(rig, "b")[0] == 429
 
 
-def test_a_pod_that_is_over_or_has_not_begun_needs_no_budget() -> None:
+def test_a_terminal_or_pending_pod_needs_no_budget() -> None:
     rig = Rig(ready_after=5)
     budget(rig, maxUnavailable=0)
     rig.run("young", labels={"app": "web"}, until=1)
@@ -106,7 +108,7 @@ def test_a_pod_with_two_budgets_cannot_be_evicted() -> None:
     assert evict(rig, "a")[0] == 500
 
 
-def test_a_budget_without_a_selector_covers_nobody_and_one_with_an_empty_one_everybody() -> None:
+def test_a_missing_selector_covers_no_pod_and_an_empty_selector_covers_all() -> None:
     rig = running("a")
     budget(rig, maxUnavailable=0, selector=None)
     assert evict(rig, "a", query="?dryRun=All")[0] == 201
@@ -119,7 +121,7 @@ def status_of(**changes: Any) -> Json:
             "expectedPods": 3} | changes  # fmt: skip
 
 
-def test_the_status_of_a_budget_counts_where_a_controller_keeps_it() -> None:
+def test_the_status_of_a_budget_decides_if_a_controller_maintains_it() -> None:
     rig = running("a", "b")
     budget(rig, minAvailable=2, status=status_of())
     assert evict(rig, "a", query="?dryRun=All")[0] == 201
@@ -129,7 +131,7 @@ def test_the_status_of_a_budget_counts_where_a_controller_keeps_it() -> None:
     assert (budget_["status"]["disruptionsAllowed"], list(budget_["status"]["disruptedPods"])) == (0, ["a"])
     code, status = evict(rig, "b")
     assert code == 429
-    assert why(status) == "The disruption budget pdb does not allow evicting pods currently"
+    assert cause(status) == "The disruption budget pdb does not allow evicting pods currently"
 
 
 REASONS: Final[list[tuple[Json, str]]] = [
@@ -140,23 +142,23 @@ REASONS: Final[list[tuple[Json, str]]] = [
 
 
 @pytest.mark.parametrize(("condition", "reason"), REASONS, ids=["none", "pods", "sync"])
-def test_a_budget_that_allows_nothing_although_pods_are_healthy_says_why(
+def test_a_budget_that_allows_no_disruption_of_healthy_pods_reports_the_reason(
     condition: Json, reason: str
 ) -> None:
     rig = running("a")
     entry: Json = {"type": "DisruptionAllowed", "status": "False", **condition}
     budget(rig, minAvailable=2, status=status_of(disruptionsAllowed=0, conditions=[entry]))
     _, status = evict(rig, "a")
-    assert why(status) == f"The disruption budget pdb does not allow evicting pods currently{reason}"
+    assert cause(status) == f"The disruption budget pdb does not allow evicting pods currently{reason}"
 
 
-def test_a_budget_that_its_controller_has_not_seen_yet_refuses_for_now() -> None:
+def test_a_budget_that_its_controller_has_not_processed_yet_refuses_temporarily() -> None:
     rig = running("a")
     budget(rig, minAvailable=0, status=status_of(observedGeneration=1))
     rig.cluster.edit(BUDGETS, "pdb", lambda obj: obj["metadata"].update(generation=2))
     code, status = evict(rig, "a")
     assert (code, status["details"]["retryAfterSeconds"]) == (429, 10)
-    assert why(status) == "The disruption budget pdb is still being processed by the server."
+    assert cause(status) == "The disruption budget pdb is still being processed by the server."
 
 
 def test_a_pod_that_is_not_ready_costs_a_healthy_budget_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The logs of simulated containers: what of them is read, how it is followed, and what is refused."""
+"""The logs of simulated containers: parts of logs, following, and refusals."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def refusal(rig: Rig, query: str = "", name: str = "web") -> tuple[int, str]:
     return status["code"], status["message"]
 
 
-def talking() -> Rig:
-    """A container that says a line when it starts, and one each ten seconds."""
+def chatty_program() -> Rig:
+    """Return a program that writes a line when it starts, and a line each ten seconds."""
     rig = Rig(programs={"nginx": sim.Program(log="start\n")})
     rig.run()
     for line in ("one", "two", "three"):
@@ -58,9 +58,9 @@ READ: Final = [
 ]
 
 
-@pytest.mark.parametrize(("query", "shown"), READ)
-def test_a_part_of_a_log_is_read(query: str, shown: str) -> None:
-    assert text(talking(), query) == shown
+@pytest.mark.parametrize(("query", "expected"), READ)
+def test_a_part_of_a_log_is_read(query: str, expected: str) -> None:
+    assert text(chatty_program(), query) == expected
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_part_of_a_log_is_read(query: str, shown: str) -> None:
         ("sinceSeconds=0", 422, f"{INVALID}sinceSeconds: Invalid value: 0: must be greater than 0"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_of_a_log_is_refused(query: str, code: int, message: str) -> None:
-    assert refusal(talking(), query) == (code, message)
+def test_an_invalid_request_for_a_log_is_refused(query: str, code: int, message: str) -> None:
+    assert refusal(chatty_program(), query) == (code, message)
 
 
 def test_a_container_that_has_not_started_has_no_log() -> None:
@@ -82,7 +82,7 @@ def test_a_container_that_has_not_started_has_no_log() -> None:
     assert refusal(rig) == (400, 'container "web" in pod "web" is waiting to start: ContainerCreating')
 
 
-def test_which_container_must_be_said_where_there_are_several() -> None:
+def test_a_pod_with_several_containers_requires_the_name_of_one() -> None:
     rig = Rig()
     rig.run(containers=[{"name": "a", "image": "i"}, {"name": "b", "image": "i"}],
             initContainers=[{"name": "setup", "image": "i"}])  # fmt: skip
@@ -93,14 +93,14 @@ def test_which_container_must_be_said_where_there_are_several() -> None:
 
 
 def test_a_container_that_was_restarted_has_a_log_of_its_own_and_a_previous_one() -> None:
-    rig = talking()
+    rig = chatty_program()
     rig.nodes.exit("web", 1)
     rig.cluster.advance(1)
     assert text(rig) == "start\n"
     assert text(rig, "previous=true&tailLines=1") == "three\n"
 
 
-def test_the_log_of_a_pod_that_is_over_can_be_read() -> None:
+def test_the_log_of_a_finished_pod_can_be_read() -> None:
     rig = Rig(programs={"batch": sim.Program(log="done\n", takes=1)})
     rig.run(image="batch", restartPolicy="Never")
     rig.cluster.advance(1)
@@ -108,8 +108,8 @@ def test_the_log_of_a_pod_that_is_over_can_be_read() -> None:
     assert text(rig) == "done\n"
 
 
-def test_the_pods_of_a_silent_node_cannot_be_asked() -> None:
-    rig = talking()
+def test_logs_of_pods_on_a_silent_node_cannot_be_read() -> None:
+    rig = chatty_program()
     rig.nodes.stop("node-1")
     code, message = refusal(rig)
     address = "172.18.0.3:10250"
@@ -120,7 +120,7 @@ def test_the_pods_of_a_silent_node_cannot_be_asked() -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_client_follows_a_log_until_its_container_ends(backend: Backend) -> None:
-    rig = talking()
+    rig = chatty_program()
 
     async def main() -> list[bytes]:
         async with simulated(rig.cluster) as client:
@@ -140,25 +140,25 @@ PIECES = st.lists(st.sampled_from(["a", "bb\n", "\n", "c\nd", "e\n"]), max_size=
 
 
 @given(PIECES, st.none() | st.integers(0, 6), st.none() | st.integers(1, 12), st.integers(0, 8))
-def test_a_log_that_is_followed_says_what_one_that_is_read_later_does(
-    pieces: list[str], tail: int | None, limit: int | None, before: int
+def test_a_followed_log_equals_the_log_that_is_read_later(
+    chunks: list[str], tail: int | None, limit: int | None, split_index: int
 ) -> None:
     rig = Rig()
     rig.run()
-    whole = "".join(pieces)
-    for piece in pieces[:before]:
-        rig.nodes.log("web", piece)
+    content = "".join(chunks)
+    for chunk in chunks[:split_index]:
+        rig.nodes.log("web", chunk)
     query = f"follow=true&tailLines={tail}" if tail is not None else "follow=true"
     query += f"&limitBytes={limit}" if limit is not None else ""
     answer = ask(rig, query)
     assert not isinstance(answer.body, bytes)
-    shown = answer.body.take()
-    for piece in pieces[before:]:
-        rig.nodes.log("web", piece)
-        shown += answer.body.take()
-    written = "".join(pieces[:before])
-    kept = "".join(written.splitlines(keepends=True)[-tail:]) if tail else ""
-    expected = (written if tail is None else kept) + whole[len(written) :]
-    assert shown.decode() == (expected if limit is None else expected[:limit])
+    followed = answer.body.take()
+    for chunk in chunks[split_index:]:
+        rig.nodes.log("web", chunk)
+        followed += answer.body.take()
+    written = "".join(chunks[:split_index])
+    last_lines = "".join(written.splitlines(keepends=True)[-tail:]) if tail else ""
+    expected = (written if tail is None else last_lines) + content[len(written) :]
+    assert followed.decode() == (expected if limit is None else expected[:limit])
     rig.nodes.exit("web")
     assert answer.body.ended

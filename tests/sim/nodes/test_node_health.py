@@ -47,11 +47,11 @@ def name(value: object) -> str:
     return type(value).__name__
 
 
-@pytest.mark.parametrize(("state", "event", "after", "actions"), ROWS)
+@pytest.mark.parametrize(("state", "event", "next_state", "actions"), ROWS)
 def test_a_row_of_the_health_table(
-    state: node.State, event: node.Event, after: node.State, actions: tuple[node.Action, ...]
+    state: node.State, event: node.Event, next_state: node.State, actions: tuple[node.Action, ...]
 ) -> None:
-    assert node.step(state, event, NOW) == (after, actions)
+    assert node.step(state, event, NOW) == (next_state, actions)
 
 
 def test_the_arrows_of_the_health_diagram_have_rows_and_no_others_do() -> None:

@@ -1,4 +1,4 @@
-"""Nodes that fail, fall silent, are tainted or deleted: what that does to them and to their pods."""
+"""Nodes that fail, become silent, are tainted or deleted: the effects on them and on their pods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def taints(rig: Rig, name: str = "node-1") -> list[tuple[str, str]]:
     return [(taint["key"], taint["effect"]) for taint in node(rig, name)["spec"].get("taints", [])]
 
 
-def test_a_node_says_what_it_is_and_keeps_its_lease() -> None:
+def test_a_node_reports_its_state_and_renews_its_lease() -> None:
     rig = Rig(2)
     node_ = node(rig, "node-2")
     assert node_["metadata"]["labels"]["kubernetes.io/hostname"] == "node-2"
@@ -43,7 +43,7 @@ def test_a_node_says_what_it_is_and_keeps_its_lease() -> None:
     assert lease["metadata"]["ownerReferences"][0]["uid"] == node_["metadata"]["uid"]
 
 
-def test_a_silent_node_is_noticed_after_fifty_seconds_and_loses_its_pods_after_five_minutes() -> None:
+def test_a_silent_node_is_unreachable_after_fifty_seconds_and_loses_its_pods_after_five_minutes() -> None:
     rig = Rig()
     rig.run()
     rig.nodes.stop("node-1")
@@ -63,7 +63,7 @@ def test_a_silent_node_is_noticed_after_fifty_seconds_and_loses_its_pods_after_f
     assert "deletionTimestamp" in rig.pod()["metadata"]
     assert rig.condition("web", "DisruptionTarget")["reason"] == "DeletionByTaintManager"
     rig.cluster.advance(3600)
-    assert rig.pod()["metadata"]["deletionTimestamp"]  # nobody is there who could end it
+    assert rig.pod()["metadata"]["deletionTimestamp"]  # the kubelet that could end the pod is silent
     rig.nodes.start("node-1")
     rig.cluster.settle()
     assert rig.cluster.get("v1/Pod", "web") is None
@@ -106,7 +106,7 @@ def test_a_node_that_fails_is_not_ready_and_its_pods_are_not_either() -> None:
     assert rig.condition("web", "Ready")["status"] == "True"
 
 
-def test_a_taint_that_executes_ends_the_pods_that_do_not_tolerate_it() -> None:
+def test_a_no_execute_taint_ends_the_pods_that_do_not_tolerate_it() -> None:
     rig = Rig()
     rig.run("web")
     rig.run("kept", tolerations=[{"key": "maintenance", "operator": "Exists"}])
@@ -120,7 +120,7 @@ def test_a_taint_that_executes_ends_the_pods_that_do_not_tolerate_it() -> None:
     assert taints(rig) == [("maintenance", "NoExecute")]
 
 
-def test_the_pods_of_a_node_that_is_deleted_are_gone() -> None:
+def test_the_pods_of_a_deleted_node_are_deleted() -> None:
     rig = Rig(2)
     rig.run("a")
     rig.run("b")
@@ -140,14 +140,14 @@ def test_the_pods_of_a_node_that_is_deleted_are_gone() -> None:
     [("start", "Started cannot happen to a node that is healthy"),
      ("recover", "Recovered cannot happen to a node that is healthy")],
 )  # fmt: skip
-def test_what_cannot_happen_to_a_node_is_refused(method: str, message: str) -> None:
+def test_an_impossible_event_of_a_node_is_refused(method: str, message: str) -> None:
     rig = Rig()
     act: Any = getattr(rig.nodes, method)
     with pytest.raises(LocalProtocolError, match=message):
         act("node-1")
 
 
-def test_a_node_is_added_once() -> None:
+def test_a_node_can_be_added_only_once() -> None:
     rig = Rig()
     with pytest.raises(LocalProtocolError, match="has a node 'node-1' already"):
         rig.nodes.add("node-1")

@@ -1,4 +1,4 @@
-"""Where pods go: what keeps them from a node, what they say then, and when they go after all."""
+"""The scheduling of pods: the reasons against a node, their messages, and the later placement."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refused(rig: Rig, name: str = "web") -> str:
     return message
 
 
-def asks(**requests: str) -> list[Json]:
+def requests(**requests: str) -> list[Json]:
     return [{"name": "web", "image": "nginx", "resources": {"requests": requests}}]
 
 
@@ -48,21 +48,23 @@ UNFIT: Final[list[tuple[str, Json, Json, str]]] = [
     ("an affinity that is not greater", {"labels": {"cores": "4"}},
      {"affinity": affinity({"key": "cores", "operator": "Gt", "values": ["4"]})},
      "1 node(s) didn't match Pod's node affinity/selector"),
-    ("too much cpu", {"capacity": {"cpu": "1"}}, {"containers": asks(cpu="1100m")}, "1 Insufficient cpu"),
+    ("too much cpu", {"capacity": {"cpu": "1"}}, {"containers": requests(cpu="1100m")}, "1 Insufficient cpu"),
     ("too much of everything", {"capacity": {"cpu": "1", "memory": "1Gi"}},
-     {"containers": asks(cpu="2", memory="2Gi")}, "1 Insufficient cpu, 1 Insufficient memory"),
+     {"containers": requests(cpu="2", memory="2Gi")}, "1 Insufficient cpu, 1 Insufficient memory"),
     ("too much for init", {"capacity": {"memory": "1Gi"}},
-     {"initContainers": [asks(memory="2Gi")[0] | {"name": "i"}]}, "1 Insufficient memory"),
+     {"initContainers": [requests(memory="2Gi")[0] | {"name": "i"}]}, "1 Insufficient memory"),
     ("no room for pods", {"capacity": {"pods": "0"}}, {}, "1 Too many pods"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "spec", "why"), [one[1:] for one in UNFIT], ids=[one[0] for one in UNFIT])
-def test_a_pod_that_no_node_takes_says_why(node: Json, spec: Json, why: str) -> None:
+@pytest.mark.parametrize(
+    ("node", "spec", "reason"), [row[1:] for row in UNFIT], ids=[row[0] for row in UNFIT]
+)
+def test_a_pod_that_fits_no_node_reports_the_reason(node: Json, spec: Json, reason: str) -> None:
     rig = Rig(0)
     rig.nodes.add(**node)
     rig.run(**spec)
-    assert refused(rig) == f"0/1 nodes are available: {why}."
+    assert refused(rig) == f"0/1 nodes are available: {reason}."
     assert rig.phase() == "Pending"
 
 
@@ -78,12 +80,12 @@ FIT: Final[list[tuple[str, Json, Json]]] = [
     ("an affinity to a name, as of a DaemonSet's pods", {},
      {"affinity": affinity(fields=({"key": "metadata.name", "operator": "In", "values": ["node-1"]},))}),
     ("exactly what there is", {"capacity": {"cpu": "1", "memory": "1Gi"}},
-     {"containers": asks(cpu="1", memory="1Gi")}),
+     {"containers": requests(cpu="1", memory="1Gi")}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "spec"), [one[1:] for one in FIT], ids=[one[0] for one in FIT])
-def test_a_node_takes_a_pod(node: Json, spec: Json) -> None:
+@pytest.mark.parametrize(("node", "spec"), [row[1:] for row in FIT], ids=[row[0] for row in FIT])
+def test_a_pod_is_placed_on_a_fitting_node(node: Json, spec: Json) -> None:
     rig = Rig(0)
     rig.nodes.add(**node)
     rig.run(**spec)
@@ -117,18 +119,18 @@ def test_a_cordoned_node_takes_no_pods_until_it_is_released() -> None:
     assert "taints" not in node["spec"]
 
 
-def test_a_pod_that_waits_takes_the_place_of_one_that_is_over() -> None:
+def test_a_waiting_pod_takes_the_resources_of_a_finished_pod() -> None:
     rig = Rig(0)
     rig.nodes.add(capacity={"cpu": "1"})
-    rig.run("first", containers=asks(cpu="1"), restartPolicy="Never")
-    rig.run("second", containers=asks(cpu="1"))
+    rig.run("first", containers=requests(cpu="1"), restartPolicy="Never")
+    rig.run("second", containers=requests(cpu="1"))
     assert placed(rig, "second") == ""
     rig.nodes.exit("first", 0)
     rig.cluster.advance(1)
     assert rig.phase("second") == "Running"
 
 
-def test_the_more_important_pod_goes_first_and_then_the_older() -> None:
+def test_the_pod_of_higher_priority_is_placed_first_and_then_the_older() -> None:
     rig = Rig(0)
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
             "value": 1000}  # fmt: skip
@@ -137,14 +139,14 @@ def test_the_more_important_pod_goes_first_and_then_the_older() -> None:
         ("old", {}), ("important", {"priorityClassName": "high", "priority": 1000}),
     )  # fmt: skip
     for name, spec in pods:
-        rig.cluster.put(pod(name, containers=asks(cpu="1"), **spec))
+        rig.cluster.put(pod(name, containers=requests(cpu="1"), **spec))
         rig.cluster.advance(1)
     rig.nodes.add(capacity={"cpu": "1"})
     rig.cluster.advance(1)
     assert (placed(rig, "important"), placed(rig, "old")) == ("node-1", "")
 
 
-def test_two_pods_with_one_host_port_go_to_two_nodes() -> None:
+def test_two_pods_with_the_same_host_port_are_placed_on_two_nodes() -> None:
     rig = Rig(2)
     ports = [{"name": "web", "image": "nginx", "ports": [{"containerPort": 80, "hostPort": 80}]}]
     for name in ("a", "b", "c"):
@@ -154,7 +156,7 @@ def test_two_pods_with_one_host_port_go_to_two_nodes() -> None:
 
 
 @pytest.mark.parametrize("spec", [{"schedulerName": "other"}, {"schedulingGates": [{"name": "wait"}]}])
-def test_a_pod_that_is_not_for_this_scheduler_is_left_alone(spec: dict[str, Any]) -> None:
+def test_a_pod_of_another_scheduler_is_ignored(spec: dict[str, Any]) -> None:
     rig = Rig()
     rig.run(**spec)
     assert placed(rig) == ""
@@ -163,31 +165,29 @@ def test_a_pod_that_is_not_for_this_scheduler_is_left_alone(spec: dict[str, Any]
                 and condition.get("reason") == "Unschedulable"]  # fmt: skip
 
 
-def test_a_pod_that_was_bound_by_somebody_else_runs_where_it_is() -> None:
+def test_a_pod_that_a_user_bound_runs_on_its_node() -> None:
     rig = Rig(2)
     rig.run(nodeName="node-2")
     assert (placed(rig), rig.phase()) == ("node-2", "Running")
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=25), st.integers(1, 4))
-def test_no_node_is_given_more_than_it_has_and_no_pod_waits_for_what_is_free(
-    sizes: list[int], count: int
-) -> None:
+def test_no_node_is_overcommitted_and_no_pod_waits_for_free_resources(sizes: list[int], count: int) -> None:
     cluster = sim.Cluster(managed_fields=False)
     nodes = cluster.nodes(0, ready_after=0)
     for _ in range(count):
         nodes.add(capacity={"cpu": "10"})
     for number, size in enumerate(sizes):
-        cluster.put(pod(f"p{number}", containers=asks(cpu=str(size))))
+        cluster.put(pod(f"p{number}", containers=requests(cpu=str(size))))
     cluster.settle()
     pod_counts = dict.fromkeys(nodes.names, 0)
     waiting: list[int] = []
     for number, size in enumerate(sizes):
-        found = cluster.get("v1/Pod", f"p{number}")
-        assert found is not None
-        if node := found["spec"].get("nodeName"):
+        stored_pod = cluster.get("v1/Pod", f"p{number}")
+        assert stored_pod is not None
+        if node := stored_pod["spec"].get("nodeName"):
             pod_counts[node] += size
         else:
             waiting.append(size)
-    assert all(one <= 10 for one in pod_counts.values())
-    assert all(size > 10 - one for size in waiting for one in pod_counts.values())
+    assert all(count <= 10 for count in pod_counts.values())
+    assert all(size > 10 - count for size in waiting for count in pod_counts.values())

@@ -54,21 +54,21 @@ SIDECAR: Final = Container(name="proxy", role="sidecar", state=Running(90.0))
 DEBUGGER: Final = Container(name="debugger", role="ephemeral", state=Waiting("ContainerCreating", NOW))
 
 
-def ended(code: int, *, restarts_at: float | None = None, reason: str = "", message: str = "") -> Terminated:
+def exited(code: int, *, restarts_at: float | None = None, reason: str = "", message: str = "") -> Terminated:
     words = reason or ("Completed" if code == 0 else "Error")
     return Terminated(90.0, NOW, code, words, message, restarts_at)
 
 
-def became(container: Container, state: pod.ContainerState, **changes: Any) -> Container:
+def changed(container: Container, state: pod.ContainerState, **changes: Any) -> Container:
     return replace(container, state=state, **changes)
 
 
-DONE: Final = became(SETUP, ended(0))
-CALLED: Final = became(NEW, Waiting("ContainerCreating", NOW))
+DONE: Final = changed(SETUP, exited(0))
+CALLED: Final = changed(NEW, Waiting("ContainerCreating", NOW))
 LOOPING: Final = Waiting("CrashLoopBackOff", NOW + 10, "back-off 10s restarting failed container=web")
-ONCE_MORE: Final = became(WEB, ended(1, restarts_at=NOW + 1), failures=1)
+ONCE_MORE: Final = changed(WEB, exited(1, restarts_at=NOW + 1), failures=1)
 
-# What happens, to what, and what comes of it.
+# Each event, its state, the next state and the actions.
 ROWS: Final[list[tuple[str, pod.State, pod.Event, pod.State, tuple[pod.Action, ...]]]] = [
     ("init container ends, the next is called",
      Initializing(ALWAYS, (SETUP, replace(NEW, name="second", role="init"), NEW)), ContainerExited("setup"),
@@ -77,102 +77,102 @@ ROWS: Final[list[tuple[str, pod.State, pod.Event, pod.State, tuple[pod.Action, .
     ("the last init container ends", Initializing(ALWAYS, (SETUP, NEW)), ContainerExited("setup"),
      Active(ALWAYS, (DONE, CALLED)), (StopContainer("setup"), REPORT)),
     ("an init container fails for good", Initializing(NEVER, (SETUP, NEW)), ContainerExited("setup", 2),
-     Finished((became(SETUP, ended(2)), NEW), failed=True), (StopContainer("setup"), REPORT)),
+     Finished((changed(SETUP, exited(2)), NEW), failed=True), (StopContainer("setup"), REPORT)),
     ("an init container starts", Initializing(ALWAYS, (STARTING, NEW)), TimePassed(),
-     Initializing(ALWAYS, (became(STARTING, Running(NOW)), NEW)), (StartContainer("setup"), REPORT)),
+     Initializing(ALWAYS, (changed(STARTING, Running(NOW)), NEW)), (StartContainer("setup"), REPORT)),
     ("an init container ends by itself",
-     Initializing(ALWAYS, (became(SETUP, Running(90.0, ends_at=NOW)), NEW)), TimePassed(),
-     Active(ALWAYS, (DONE, became(NEW, Running(NOW)))), (StopContainer("setup"), START, REPORT)),
+     Initializing(ALWAYS, (changed(SETUP, Running(90.0, ends_at=NOW)), NEW)), TimePassed(),
+     Active(ALWAYS, (DONE, changed(NEW, Running(NOW)))), (StopContainer("setup"), START, REPORT)),
     ("a sidecar lets the next one start",
-     Initializing(ALWAYS, (became(SIDECAR, Waiting("ContainerCreating", NOW)), SLOW)), TimePassed(),
-     Active(ALWAYS, (became(SIDECAR, Running(NOW)), became(SLOW, Waiting("ContainerCreating", NOW + 3)))),
+     Initializing(ALWAYS, (changed(SIDECAR, Waiting("ContainerCreating", NOW)), SLOW)), TimePassed(),
+     Active(ALWAYS, (changed(SIDECAR, Running(NOW)), changed(SLOW, Waiting("ContainerCreating", NOW + 3)))),
      (StartContainer("proxy"), REPORT)),
     ("the deadline passes during init", Initializing(PodPlan(deadline=NOW), (SETUP, NEW)), TimePassed(),
-     Finished((became(SETUP, ended(137)), NEW), True, "DeadlineExceeded",
+     Finished((changed(SETUP, exited(137)), NEW), True, "DeadlineExceeded",
               "Pod was active on the node longer than the specified deadline"),
      (StopContainer("setup"), REPORT)),
     ("a sidecar is not ready during init", Initializing(ALWAYS, (SIDECAR, SETUP, NEW)),
      ReadinessChanged(ready=False, name="proxy"),
-     Initializing(ALWAYS, (became(SIDECAR, Running(90.0, ready=False)), SETUP, NEW)), (REPORT,)),
+     Initializing(ALWAYS, (changed(SIDECAR, Running(90.0, ready=False)), SETUP, NEW)), (REPORT,)),
     ("debugging begins during init", Initializing(ALWAYS, (SETUP, NEW)), EphemeralAdded("debugger"),
      Initializing(ALWAYS, (SETUP, NEW, DEBUGGER)), (REPORT,)),
     ("evicted during init", Initializing(ALWAYS, (SETUP, NEW)), Evicted("no memory"),
-     Finished((became(SETUP, ended(137)), NEW), True, "Evicted", "no memory"),
+     Finished((changed(SETUP, exited(137)), NEW), True, "Evicted", "no memory"),
      (StopContainer("setup"), REPORT)),
     ("deleted during init", Initializing(ALWAYS, (SETUP, NEW)), DeletionRequested(NOW + 30),
      Ending(ALWAYS, (SETUP, NEW), NOW + 30), ()),
     ("a container starts and is ready", Active(ALWAYS, (CREATED,)), TimePassed(),
-     Active(ALWAYS, (became(CREATED, Running(NOW)),)), (START, REPORT)),
+     Active(ALWAYS, (changed(CREATED, Running(NOW)),)), (START, REPORT)),
     ("a container starts and is to be ready later",
      Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(ready_after=5, duration=60)),)), TimePassed(),
      Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(ready_after=5, duration=60), state=Running(
          NOW, ready=False, ready_at=NOW + 5, ends_at=NOW + 60)),)), (START, REPORT)),
-    ("a container becomes ready", Active(ALWAYS, (became(WEB, Running(90.0, ready=False, ready_at=NOW)),)),
+    ("a container becomes ready", Active(ALWAYS, (changed(WEB, Running(90.0, ready=False, ready_at=NOW)),)),
      TimePassed(), Active(ALWAYS, (WEB,)), (REPORT,)),
     ("an image cannot be pulled", Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(unpullable="no")),)),
      TimePassed(),
      Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(unpullable="no"), state=Waiting(
          "ImagePullBackOff", None, "no")),)), (REPORT,)),
     ("a container ends by itself, and so does the pod",
-     Active(NEVER, (became(WEB, Running(90.0, ends_at=NOW)),)), TimePassed(),
-     Finished((became(WEB, ended(0)),), failed=False), (STOP, REPORT)),
-    ("a container is restarted", Active(ALWAYS, (became(WEB, ended(1, restarts_at=NOW)),)), TimePassed(),
-     Active(ALWAYS, (became(WEB, Running(NOW), restarts=1, last=ended(1, restarts_at=NOW)),)),
+     Active(NEVER, (changed(WEB, Running(90.0, ends_at=NOW)),)), TimePassed(),
+     Finished((changed(WEB, exited(0)),), failed=False), (STOP, REPORT)),
+    ("a container is restarted", Active(ALWAYS, (changed(WEB, exited(1, restarts_at=NOW)),)), TimePassed(),
+     Active(ALWAYS, (changed(WEB, Running(NOW), restarts=1, last=exited(1, restarts_at=NOW)),)),
      (START, REPORT)),
     ("the deadline passes", Active(PodPlan(deadline=NOW), (WEB,)), TimePassed(),
-     Finished((became(WEB, ended(137)),), True, "DeadlineExceeded",
+     Finished((changed(WEB, exited(137)),), True, "DeadlineExceeded",
               "Pod was active on the node longer than the specified deadline"), (STOP, REPORT)),
     ("a container fails the first time", Active(ALWAYS, (WEB,)), ContainerExited("web", 1),
      Active(ALWAYS, (ONCE_MORE,)), (STOP, REPORT)),
     ("a container fails again", Active(ALWAYS, (replace(WEB, failures=1, restarts=1),)),
      ContainerExited("web", 1),
-     Active(ALWAYS, (replace(WEB, failures=2, restarts=1, last=ended(1), state=LOOPING),)), (STOP, REPORT)),
+     Active(ALWAYS, (replace(WEB, failures=2, restarts=1, last=exited(1), state=LOOPING),)), (STOP, REPORT)),
     ("a failure is forgotten after ten minutes",
      Active(ALWAYS, (replace(WEB, failures=7, state=Running(NOW - 601)),)), ContainerExited("web", 1),
      Active(ALWAYS, (replace(WEB, failures=1, state=Terminated(
          NOW - 601, NOW, 1, "Error", restarts_at=NOW + 1)),)), (STOP, REPORT)),
     ("a container fails for good", Active(NEVER, (WEB,)), ContainerExited("web", 1, "OOMKilled", "too large"),
-     Finished((became(WEB, ended(1, reason="OOMKilled", message="too large")),), failed=True),
+     Finished((changed(WEB, exited(1, reason="OOMKilled", message="too large")),), failed=True),
      (STOP, REPORT)),
     ("a container that succeeded is not restarted on failure", Active(ON_FAILURE, (WEB,)),
-     ContainerExited("web"), Finished((became(WEB, ended(0)),), failed=False), (STOP, REPORT)),
+     ContainerExited("web"), Finished((changed(WEB, exited(0)),), failed=False), (STOP, REPORT)),
     ("sidecars end with the pod, and do not count", Active(NEVER, (SIDECAR, WEB)), ContainerExited("web"),
-     Finished((became(SIDECAR, ended(137)), became(WEB, ended(0))), failed=False),
+     Finished((changed(SIDECAR, exited(137)), changed(WEB, exited(0))), failed=False),
      (STOP, StopContainer("proxy"), REPORT)),
     ("a sidecar is restarted whatever the policy", Active(NEVER, (SIDECAR, WEB)), ContainerExited("proxy"),
-     Active(NEVER, (became(SIDECAR, ended(0, restarts_at=NOW + 1), failures=1), WEB)),
+     Active(NEVER, (changed(SIDECAR, exited(0, restarts_at=NOW + 1), failures=1), WEB)),
      (StopContainer("proxy"), REPORT)),
     ("a container for debugging is never restarted",
-     Active(ALWAYS, (WEB, became(DEBUGGER, Running(90.0)))), ContainerExited("debugger", 1),
-     Active(ALWAYS, (WEB, became(DEBUGGER, ended(1)))), (StopContainer("debugger"), REPORT)),
+     Active(ALWAYS, (WEB, changed(DEBUGGER, Running(90.0)))), ContainerExited("debugger", 1),
+     Active(ALWAYS, (WEB, changed(DEBUGGER, exited(1)))), (StopContainer("debugger"), REPORT)),
     ("all probes fail", Active(ALWAYS, (SIDECAR, WEB)), ReadinessChanged(ready=False),
-     Active(ALWAYS, (became(SIDECAR, Running(90.0, ready=False)), became(WEB, Running(90.0, ready=False)))),
+     Active(ALWAYS, (changed(SIDECAR, Running(90.0, ready=False)), changed(WEB, Running(90.0, ready=False)))),
      (REPORT,)),
     ("debugging begins", Active(ALWAYS, (WEB,)), EphemeralAdded("debugger"),
      Active(ALWAYS, (WEB, DEBUGGER)), (REPORT,)),
     ("evicted", Active(ALWAYS, (WEB,)), Evicted("no memory"),
-     Finished((became(WEB, ended(137)),), True, "Evicted", "no memory"), (STOP, REPORT)),
+     Finished((changed(WEB, exited(137)),), True, "Evicted", "no memory"), (STOP, REPORT)),
     ("evicted while it waits to restart",
-     Active(ALWAYS, (replace(WEB, state=LOOPING, last=ended(3), failures=2),)), Evicted("no memory"),
-     Finished((replace(WEB, state=ended(3), last=ended(3), failures=2),), True, "Evicted", "no memory"),
+     Active(ALWAYS, (replace(WEB, state=LOOPING, last=exited(3), failures=2),)), Evicted("no memory"),
+     Finished((replace(WEB, state=exited(3), last=exited(3), failures=2),), True, "Evicted", "no memory"),
      (REPORT,)),
-    ("deleted", Active(ALWAYS, (became(WEB, Running(90.0, ends_at=NOW + 5)),)), DeletionRequested(NOW + 30),
+    ("deleted", Active(ALWAYS, (changed(WEB, Running(90.0, ends_at=NOW + 5)),)), DeletionRequested(NOW + 30),
      Ending(ALWAYS, (WEB,), NOW + 30), ()),
     ("deleted, and ends sooner than it must", Active(PodPlan(ends_after=2), (WEB,)),
      DeletionRequested(NOW + 30), Ending(PodPlan(ends_after=2), (WEB,), NOW + 2, killed=False), ()),
     ("deleted before anything ran", Active(ALWAYS, (CREATED,)), DeletionRequested(NOW + 30),
-     Ending(ALWAYS, (became(CREATED, Waiting("ContainerCreating")),), NOW), ()),
+     Ending(ALWAYS, (changed(CREATED, Waiting("ContainerCreating")),), NOW), ()),
     ("killed", Ending(ALWAYS, (WEB,), NOW), TimePassed(),
-     Removed((became(WEB, ended(137)),), failed=True), (STOP, RemovePod())),
+     Removed((changed(WEB, exited(137)),), failed=True), (STOP, RemovePod())),
     ("ended by itself", Ending(ALWAYS, (WEB,), NOW, killed=False), TimePassed(),
-     Removed((became(WEB, ended(0)),), failed=False), (STOP, RemovePod())),
+     Removed((changed(WEB, exited(0)),), failed=False), (STOP, RemovePod())),
     ("asked too early", Ending(ALWAYS, (WEB,), NOW + 1), TimePassed(), Ending(ALWAYS, (WEB,), NOW + 1), ()),
     ("one of two containers exits", Ending(ALWAYS, (WEB, SIDECAR), NOW + 9), ContainerExited("web"),
-     Ending(ALWAYS, (became(WEB, ended(0)), SIDECAR), NOW + 9), (STOP, REPORT)),
+     Ending(ALWAYS, (changed(WEB, exited(0)), SIDECAR), NOW + 9), (STOP, REPORT)),
     ("the last container exits", Ending(ALWAYS, (WEB,), NOW + 9), ContainerExited("web"),
-     Removed((became(WEB, ended(0)),), failed=False), (STOP, RemovePod())),
+     Removed((changed(WEB, exited(0)),), failed=False), (STOP, RemovePod())),
     ("a probe fails while it ends", Ending(ALWAYS, (WEB,), NOW + 9), ReadinessChanged(ready=False),
-     Ending(ALWAYS, (became(WEB, Running(90.0, ready=False)),), NOW + 9), (REPORT,)),
+     Ending(ALWAYS, (changed(WEB, Running(90.0, ready=False)),), NOW + 9), (REPORT,)),
     ("debugging begins too late", Ending(ALWAYS, (WEB,), NOW + 9), EphemeralAdded("debugger"),
      Ending(ALWAYS, (WEB,), NOW + 9), ()),
     ("evicted too late", Ending(ALWAYS, (WEB,), NOW + 9), Evicted("no memory"),
@@ -181,19 +181,20 @@ ROWS: Final[list[tuple[str, pod.State, pod.Event, pod.State, tuple[pod.Action, .
      DeletionRequested(NOW + 5), Ending(ALWAYS, (WEB,), NOW + 5), ()),
     ("deleted again, with more grace", Ending(ALWAYS, (WEB,), NOW + 9), DeletionRequested(NOW + 50),
      Ending(ALWAYS, (WEB,), NOW + 9), ()),
-    ("nothing happens to what is over", Finished((became(WEB, ended(0)),), failed=False), TimePassed(),
-     Finished((became(WEB, ended(0)),), failed=False), ()),
-    ("deleted when it is over", Finished((became(WEB, ended(0)),), True, "Evicted", "no memory"),
-     DeletionRequested(NOW), Removed((became(WEB, ended(0)),), True, "Evicted", "no memory"), (RemovePod(),)),
+    ("nothing happens to what is over", Finished((changed(WEB, exited(0)),), failed=False), TimePassed(),
+     Finished((changed(WEB, exited(0)),), failed=False), ()),
+    ("deleted when it is over", Finished((changed(WEB, exited(0)),), True, "Evicted", "no memory"),
+     DeletionRequested(NOW),
+     Removed((changed(WEB, exited(0)),), True, "Evicted", "no memory"), (RemovePod(),)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("state", "event", "after", "actions"), [row[1:] for row in ROWS],
+@pytest.mark.parametrize(("state", "event", "next_state", "actions"), [row[1:] for row in ROWS],
                          ids=[row[0] for row in ROWS])  # fmt: skip
 def test_a_row_of_the_table(
-    state: pod.State, event: pod.Event, after: pod.State, actions: tuple[pod.Action, ...]
+    state: pod.State, event: pod.Event, next_state: pod.State, actions: tuple[pod.Action, ...]
 ) -> None:
-    assert pod.step(state, event, NOW) == (after, actions)
+    assert pod.step(state, event, NOW) == (next_state, actions)
 
 
 def name(value: object) -> str:
@@ -202,7 +203,7 @@ def name(value: object) -> str:
 
 def test_the_arrows_of_the_diagram_have_rows_and_no_others_do() -> None:
     drawn = arrows(pod.__doc__)
-    rows = {(name(state), name(event), name(after)) for _, state, event, after, _ in ROWS}
+    rows = {(name(state), name(event), name(next_state)) for _, state, event, next_state, _ in ROWS}
     assert rows - drawn == set()
     assert drawn - rows == set()
 
@@ -228,7 +229,7 @@ def test_a_container_that_does_not_run_cannot_exit() -> None:
         pod.step(Active(ALWAYS, (WEB,)), ContainerExited("other"), NOW)
 
 
-def test_a_container_that_fails_each_second_is_started_at_growing_distances() -> None:
+def test_a_container_that_fails_each_second_is_restarted_with_growing_delays() -> None:
     always_failing = Container(name="web", plan=ContainerPlan(duration=1, code=1))
     state, _ = pod.begin(ALWAYS, (always_failing,), 0.0)
     starts: list[float] = []
@@ -239,7 +240,7 @@ def test_a_container_that_fails_each_second_is_started_at_growing_distances() ->
     assert pauses[:8] == [1, 10, 20, 40, 80, 160, 300, 300]
 
 
-def test_the_five_thousandth_failure_waits_no_longer_than_the_tenth() -> None:
+def test_the_delay_after_the_five_thousandth_failure_equals_that_after_the_tenth() -> None:
     state = Active(ALWAYS, (replace(WEB, failures=5000),))
     next_state, _ = pod.step(state, ContainerExited("web", 1), NOW)
     assert pod.next_due(next_state) == NOW + 300
@@ -280,11 +281,13 @@ TIMELINES: Final = st.lists(st.tuples(st.integers(0, 30), EVENTS), max_size=12)
 
 
 @given(pods(), TIMELINES, st.none() | st.integers(0, 60))
-def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_goes(
-    made: tuple[PodPlan, tuple[Container, ...]], timeline: list[tuple[int, pod.Event]], deleted: int | None
+def test_containers_always_start_and_stop_in_turn_and_a_deleted_pod_ends(
+    plan_and_containers: tuple[PodPlan, tuple[Container, ...]],
+    timeline: list[tuple[int, pod.Event]],
+    deleted: int | None,
 ) -> None:
     now = 0.0
-    state, actions = pod.begin(*made, now)
+    state, actions = pod.begin(*plan_and_containers, now)
     running: set[str] = set()
     removed = 0
 
@@ -305,7 +308,7 @@ def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_g
     note(actions)
     for pause, event in timeline:
         now += pause
-        state, actions = pod.step(state, TimePassed(), now) if _goes_on(state) else (state, ())
+        state, actions = pod.step(state, TimePassed(), now) if _continues(state) else (state, ())
         note(actions)
         try:
             state, actions = pod.step(state, event, now)
@@ -332,5 +335,5 @@ def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_g
         assert not running
 
 
-def _goes_on(state: pod.State) -> bool:
+def _continues(state: pod.State) -> bool:
     return not isinstance(state, Removed)

@@ -1,4 +1,4 @@
-"""Pods on simulated nodes: what an observer of the API sees of their lives, in virtual time."""
+"""Pods on simulated nodes: their lives as an observer of the API sees them, in virtual time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_status_fits_the_type_of_pods() -> None:
     assert rig.phase() == "Failed"
 
 
-def test_a_readiness_probe_is_asked_after_its_initial_delay() -> None:
+def test_a_readiness_probe_runs_after_its_initial_delay() -> None:
     rig = Rig(ready_after=1)
     rig.run(containers=[{"name": "web", "image": "nginx", "readinessProbe": {
         "initialDelaySeconds": 5, "httpGet": {"port": 80}}}])  # fmt: skip
@@ -56,7 +56,7 @@ def test_a_readiness_probe_is_asked_after_its_initial_delay() -> None:
     assert rig.condition("web", "Ready")["status"] == "True"
 
 
-def test_init_containers_run_one_after_the_other_and_sidecars_stay() -> None:
+def test_init_containers_run_in_order_and_sidecars_continue() -> None:
     rig = Rig(ready_after=2, init_takes=3)
     always = {"name": "proxy", "image": "p", "restartPolicy": "Always"}
     inits = [{"name": "first", "image": "i"}, always, {"name": "second", "image": "i"}]
@@ -142,10 +142,10 @@ def test_an_image_that_cannot_be_pulled_keeps_its_pod_waiting() -> None:
     assert rig.phase() == "Pending"
 
 
-def test_a_pod_that_is_deleted_ends_with_its_grace_period() -> None:
+def test_a_deleted_pod_ends_with_its_grace_period() -> None:
     rig = Rig()
     rig.run(terminationGracePeriodSeconds=20)
-    asked(rig, "DELETE", "web")
+    fetch_json(rig, "DELETE", "web")
     rig.cluster.advance(19)
     assert rig.pod()["metadata"]["deletionGracePeriodSeconds"] == 20
     assert rig.phase() == "Running"
@@ -153,10 +153,10 @@ def test_a_pod_that_is_deleted_ends_with_its_grace_period() -> None:
     assert rig.cluster.get("v1/Pod", "web") is None
 
 
-def test_a_pod_may_end_sooner_than_it_must_and_says_how_it_ended() -> None:
+def test_a_pod_may_end_before_its_grace_period_and_reports_its_exit_code() -> None:
     rig = Rig(ends_after=2)
     rig.run(finalizers=["example.com/wait"])
-    asked(rig, "DELETE", "web")
+    fetch_json(rig, "DELETE", "web")
     rig.cluster.advance(2)
     assert rig.phase() == "Succeeded"
     assert rig.container()["state"]["terminated"]["exitCode"] == 0
@@ -166,16 +166,16 @@ def test_a_pod_may_end_sooner_than_it_must_and_says_how_it_ended() -> None:
 def test_a_pod_that_is_killed_at_the_end_of_its_grace_has_failed() -> None:
     rig = Rig()
     rig.run(finalizers=["example.com/wait"], terminationGracePeriodSeconds=1)
-    asked(rig, "DELETE", "web")
+    fetch_json(rig, "DELETE", "web")
     rig.cluster.advance(5)
     assert rig.phase() == "Failed"
     assert rig.container()["state"]["terminated"]["exitCode"] == 137
 
 
-def test_a_deletion_without_grace_ends_a_pod_at_once() -> None:
+def test_a_deletion_without_grace_ends_a_pod_immediately() -> None:
     rig = Rig()
     rig.run()
-    asked(rig, "DELETE", "web?gracePeriodSeconds=0")
+    fetch_json(rig, "DELETE", "web?gracePeriodSeconds=0")
     assert rig.cluster.get("v1/Pod", "web") is None
     rig.cluster.settle()
     with pytest.raises(LocalProtocolError, match="is not on a simulated node"):
@@ -194,7 +194,7 @@ def test_a_pod_becomes_unready_and_ready_again() -> None:
     assert rig.condition("web", "Ready")["status"] == "True"
 
 
-def test_a_readiness_gate_keeps_a_pod_unready_until_somebody_opens_it() -> None:
+def test_a_readiness_gate_keeps_a_pod_unready_until_its_condition_is_true() -> None:
     rig = Rig()
     rig.run(readinessGates=[{"conditionType": "example.com/traffic"}])
     condition = rig.condition("web", "Ready")
@@ -228,18 +228,18 @@ def test_a_resize_shows_in_the_status_of_the_container() -> None:
     rig.run(containers=[{"name": "web", "image": "nginx", "resources": {"requests": {"cpu": "1"}}}])
     assert rig.container()["allocatedResources"] == {"cpu": "1"}
     patch = {"spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "2"}}}]}}
-    asked(rig, "PATCH", "web/resize", patch)
+    fetch_json(rig, "PATCH", "web/resize", patch)
     rig.cluster.settle()
     assert rig.container()["resources"] == {"requests": {"cpu": "2"}}
     assert rig.container()["allocatedResources"] == {"cpu": "2"}
     assert rig.pod()["status"]["observedGeneration"] == rig.pod()["metadata"]["generation"] == 2
 
 
-def test_a_container_for_debugging_starts_at_once_and_is_never_restarted() -> None:
+def test_an_ephemeral_container_starts_immediately_and_is_never_restarted() -> None:
     rig = Rig()
     rig.run()
     patch = {"spec": {"ephemeralContainers": [{"name": "debugger", "image": "busybox"}]}}
-    asked(rig, "PATCH", "web/ephemeralcontainers", patch)
+    fetch_json(rig, "PATCH", "web/ephemeralcontainers", patch)
     rig.cluster.settle()
     (status,) = rig.pod()["status"]["ephemeralContainerStatuses"]
     assert (status["name"], list(status["state"])) == ("debugger", ["running"])
@@ -250,14 +250,14 @@ def test_a_container_for_debugging_starts_at_once_and_is_never_restarted() -> No
     assert rig.phase() == "Running"
 
 
-def test_which_container_exits_must_be_said_where_there_are_several() -> None:
+def test_an_exit_in_a_pod_with_several_containers_requires_a_name() -> None:
     rig = Rig()
     rig.run(containers=[{"name": "a", "image": "i"}, {"name": "b", "image": "i"}])
     with pytest.raises(LocalProtocolError, match="has the containers a, b: name one of them"):
         rig.nodes.exit("web")
 
 
-def test_a_forked_cluster_goes_on_by_itself() -> None:
+def test_a_forked_cluster_continues_independently() -> None:
     rig = Rig(ready_after=2)
     rig.run(until=1)
     twin = rig.cluster.fork()
@@ -271,7 +271,7 @@ def test_a_forked_cluster_goes_on_by_itself() -> None:
     assert rig.container()["state"].keys() == {"running"}
 
 
-def test_a_cluster_that_is_restored_goes_on_with_the_pods_that_ran() -> None:
+def test_a_restored_cluster_continues_with_the_pods_that_ran() -> None:
     rig = Rig(ready_after=2)
     rig.run()
     rig.nodes.exit("web", 1)
@@ -289,33 +289,33 @@ def test_a_cluster_that_is_restored_goes_on_with_the_pods_that_ran() -> None:
     assert rig.container("web")["restartCount"] == 2
 
 
-def test_pods_that_were_there_before_the_nodes_run_on_them() -> None:
+def test_pods_created_before_the_nodes_run_on_them() -> None:
     cluster = sim.Cluster()
     cluster.put(pod())
     cluster.settle()
     cluster.nodes(ready_after=1)
     cluster.advance(1)
-    found = cluster.get("v1/Pod", "web")
-    assert found is not None
-    assert found["status"]["phase"] == "Running"
+    stored_pod = cluster.get("v1/Pod", "web")
+    assert stored_pod is not None
+    assert stored_pod["status"]["phase"] == "Running"
     with pytest.raises(LocalProtocolError, match="already has nodes"):
         cluster.nodes(ready_after=3)
 
 
-def test_a_namespace_goes_when_its_pods_have_ended() -> None:
+def test_a_namespace_is_deleted_when_its_pods_have_ended() -> None:
     rig = Rig()
     web = pod(terminationGracePeriodSeconds=5)
     web["metadata"]["namespace"] = "shop"
     rig.cluster.put(web)
     rig.cluster.advance(2)
-    asked(rig, "DELETE", "/api/v1/namespaces/shop")
+    fetch_json(rig, "DELETE", "/api/v1/namespaces/shop")
     rig.cluster.advance(4)
     assert rig.cluster.get("v1/Namespace", "shop") is not None
     rig.cluster.advance(1)
     assert rig.cluster.get("v1/Namespace", "shop") is None
 
 
-def asked(rig: Rig, method: str, target: str, body: Any = None) -> dict[str, Any]:
+def fetch_json(rig: Rig, method: str, target: str, body: Any = None) -> dict[str, Any]:
     path = target if target.startswith("/") else f"/api/v1/namespaces/default/pods/{target}"
     headers = (("Content-Type", "application/strategic-merge-patch+json"),) if body else ()
     answer = rig.cluster.respond(
@@ -323,5 +323,5 @@ def asked(rig: Rig, method: str, target: str, body: Any = None) -> dict[str, Any
     )
     assert answer.status < 300, answer.body
     assert isinstance(answer.body, bytes)
-    found: dict[str, Any] = msgspec.json.decode(answer.body)
-    return found
+    content: dict[str, Any] = msgspec.json.decode(answer.body)
+    return content

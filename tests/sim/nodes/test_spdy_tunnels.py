@@ -1,4 +1,4 @@
-"""kubectl's port-forward: SPDY in the messages of a WebSocket, however it is cut, whatever it holds."""
+"""kubectl's port-forward: SPDY in the messages of a WebSocket, however it is split, with any content."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Forwarding:
         self._deflate = zlib.compressobj()
 
     def opening(self, stream: int, kind: str, request: str = "0", port: str = "80") -> bytes:
-        """A frame that opens a stream."""
+        """Return a frame that opens a stream."""
         texts = ("streamtype", kind, "port", port, "requestid", request)
         block = struct.pack(">I", 3) + b"".join(
             struct.pack(">I", len(text)) + text.encode() for text in texts
@@ -50,11 +50,11 @@ class Forwarding:
         return control(1, struct.pack(">IIH", stream, 0, 0) + packed)
 
     def connect(self, request: str = "0", first: int = 1, port: str = "80") -> bytes:
-        """The frames that begin a connection."""
+        """Return the frames that begin a connection."""
         return self.opening(first, "error", request, port) + self.opening(first + 2, "data", request, port)
 
-    def heard(self) -> list[tuple[int, bytes, bool]]:
-        """The data frames that have come: their stream, what they hold, and whether it ends."""
+    def received(self) -> list[tuple[int, bytes, bool]]:
+        """Return the received data frames: their stream, their content, and whether it ends."""
         frames: list[tuple[int, bytes, bool]] = []
         while message := self.body.take():
             first, flags_and_length = struct.unpack(">II", message[:8])
@@ -76,15 +76,15 @@ def greeting() -> Rig:
 def test_a_connection_carries_data_both_ways_until_the_client_ends_it() -> None:
     forwarding = Forwarding(greeting())
     forwarding.body.feed(forwarding.connect() + data(3, b"you"))
-    assert forwarding.heard() == [(3, b"hello you", False)]
+    assert forwarding.received() == [(3, b"hello you", False)]
     forwarding.body.feed(data(3, b"", FIN))
-    assert forwarding.heard() == [(3, b"", True), (1, b"", True)]
+    assert forwarding.received() == [(3, b"", True), (1, b"", True)]
     forwarding.body.feed(data(3, b"late"))
-    assert forwarding.heard() == []
+    assert forwarding.received() == []
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60))
-def test_how_a_tunnel_is_cut_never_matters(cuts: list[int]) -> None:
+def test_the_frames_of_a_tunnel_may_be_split_anywhere(cuts: list[int]) -> None:
     forwarding = Forwarding(greeting())
     stream = forwarding.connect() + data(3, b"a") + forwarding.connect("1", 5) + data(7, b"b", FIN)
     position = 0
@@ -92,22 +92,22 @@ def test_how_a_tunnel_is_cut_never_matters(cuts: list[int]) -> None:
         forwarding.body.feed(stream[position : position + end])
         position += end
     forwarding.body.feed(stream[position:])
-    assert forwarding.heard() == [
+    assert forwarding.received() == [
         (3, b"hello a", False), (7, b"hello b", False), (7, b"", True), (5, b"", True),
     ]  # fmt: skip
 
 
-def test_nobody_listens_on_a_port_without_a_handler() -> None:
+def test_a_port_without_a_handler_refuses_connections() -> None:
     forwarding = Forwarding(greeting())
     forwarding.body.feed(forwarding.connect(port="81"))
     message = b"failed to connect to localhost:81 inside pod web: connection refused\n"
-    assert forwarding.heard() == [(1, message, False), (3, b"", True), (1, b"", True)]
+    assert forwarding.received() == [(1, message, False), (3, b"", True), (1, b"", True)]
 
 
 @pytest.mark.parametrize(
     "end", [control(3, struct.pack(">II", 3, 5)), data(3, b"", FIN)], ids=["reset", "end"]
 )
-def test_a_handler_learns_once_that_its_client_has_gone(end: bytes) -> None:
+def test_a_handler_is_notified_once_that_its_client_disconnected(end: bytes) -> None:
     closed: list[int] = []
 
     def note(connection: sim.PortConnection) -> None:
@@ -121,7 +121,7 @@ def test_a_handler_learns_once_that_its_client_has_gone(end: bytes) -> None:
     assert closed == [80]
 
 
-def test_a_ping_comes_back_as_it_was() -> None:
+def test_a_ping_is_returned_unchanged() -> None:
     forwarding = Forwarding(greeting())
     ping = control(6, struct.pack(">I", 1))
     forwarding.body.feed(ping)
@@ -147,15 +147,15 @@ BAD: Final = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_spdy_ends_the_connection(name: str) -> None:
+def test_bytes_that_are_not_spdy_end_the_connection(name: str) -> None:
     forwarding = Forwarding(greeting())
     forwarding.body.feed(BAD[name])
     assert forwarding.body.ended
-    assert forwarding.heard() == []
+    assert forwarding.received() == []
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5))
-def test_any_bytes_are_an_event_or_the_end_of_the_connection(messages: list[bytes]) -> None:
+def test_any_bytes_give_events_or_end_the_connection(messages: list[bytes]) -> None:
     forwarding = Forwarding(greeting())
     for message in messages:
         forwarding.body.feed(message)

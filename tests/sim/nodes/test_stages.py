@@ -43,7 +43,7 @@ BURNS = sim.Stage(
 )  # fmt: skip
 
 
-def made(*stages: sim.Stage) -> sim.Cluster:
+def cluster_with_stages(*stages: sim.Stage) -> sim.Cluster:
     cluster = sim.Cluster(crds=[Leaflet])
     cluster.put(leaflet("abc"))
     cluster.stages(*stages)
@@ -58,7 +58,7 @@ def phase(cluster: sim.Cluster, name: str = "abc") -> str:
 
 
 def test_an_object_goes_through_its_stages_each_after_its_delay() -> None:
-    cluster = made(PRINTS, DONE)
+    cluster = cluster_with_stages(PRINTS, DONE)
     cluster.settle()
     times: list[tuple[float, str]] = []
     start = cluster.now
@@ -71,8 +71,8 @@ def test_an_object_goes_through_its_stages_each_after_its_delay() -> None:
     assert leaflet["status"]["pages"] == 3
 
 
-def test_objects_that_come_later_go_through_the_stages_too() -> None:
-    cluster = made(PRINTS)
+def test_later_objects_go_through_the_stages_too() -> None:
+    cluster = cluster_with_stages(PRINTS)
     cluster.advance(2)
     cluster.put(leaflet("late"))
     cluster.advance(1)
@@ -81,8 +81,8 @@ def test_objects_that_come_later_go_through_the_stages_too() -> None:
     assert phase(cluster, "late") == "Printing"
 
 
-def test_a_change_that_leaves_the_match_alone_does_not_begin_the_delay_anew() -> None:
-    cluster = made(PRINTS)
+def test_a_change_that_does_not_affect_the_match_does_not_restart_the_delay() -> None:
+    cluster = cluster_with_stages(PRINTS)
     cluster.advance(2)
     cluster.edit(Leaflet, "abc", lambda obj: obj["metadata"].update(labels={"a": "b"}))
     cluster.advance(1)
@@ -90,22 +90,22 @@ def test_a_change_that_leaves_the_match_alone_does_not_begin_the_delay_anew() ->
 
 
 def test_an_object_that_stops_matching_stays_as_it_is() -> None:
-    cluster = made(PRINTS)
+    cluster = cluster_with_stages(PRINTS)
     cluster.advance(2)
     cluster.edit(Leaflet, "abc", lambda obj: obj.update(status={"phase": "Refused"}))
     cluster.advance(60)
     assert phase(cluster) == "Refused"
 
 
-def test_of_several_stages_the_first_that_matches_counts() -> None:
-    cluster = made(BURNS, PRINTS)
+def test_the_first_of_several_matching_stages_applies() -> None:
+    cluster = cluster_with_stages(BURNS, PRINTS)
     cluster.edit(Leaflet, "abc", lambda obj: obj["metadata"].update(labels={"burn": "yes"}))
     cluster.advance(1)
     assert cluster.get(Leaflet, "abc") is None
 
 
-def test_an_object_of_the_same_name_begins_anew() -> None:
-    cluster = made(PRINTS)
+def test_a_new_object_of_the_same_name_starts_at_the_first_stage() -> None:
+    cluster = cluster_with_stages(PRINTS)
     cluster.advance(2)
     cluster.remove(Leaflet, "abc")
     cluster.put(leaflet("abc"))
@@ -116,7 +116,7 @@ def test_an_object_of_the_same_name_begins_anew() -> None:
 
 
 def test_a_forked_and_a_restored_cluster_keep_their_stages() -> None:
-    cluster = made(PRINTS)
+    cluster = cluster_with_stages(PRINTS)
     cluster.advance(2)
     twin = cluster.fork()
     cluster.restore(cluster.snapshot())
@@ -126,7 +126,7 @@ def test_a_forked_and_a_restored_cluster_keep_their_stages() -> None:
     assert phase(cluster) == "Printing"
 
 
-def test_a_stage_of_a_kind_that_is_not_served_is_refused() -> None:
+def test_a_stage_of_an_unserved_kind_is_refused() -> None:
     with pytest.raises(LocalProtocolError, match="does not serve 'Leaflet'"):
         sim.Cluster().stages(PRINTS)
 
@@ -144,7 +144,9 @@ def test_stages_work_beside_nodes() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda held: st.lists(held, max_size=2) | st.dictionaries(st.sampled_from("abc"), held, max_size=3),
+    lambda children: (
+        st.lists(children, max_size=2) | st.dictionaries(st.sampled_from("abc"), children, max_size=3)
+    ),
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
