@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from asking import Book
+from raw_client import Book
 
 import kubeproto as kp
 import kubeproto_sim as sim

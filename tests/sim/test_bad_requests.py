@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
-from asking import BOOKS, CONFIGMAPS, MERGE, Asker
 from hypothesis import given, strategies as st
+from raw_client import BOOKS, CONFIGMAPS, MERGE, RawClient
 
 import kubeproto_sim as sim
 from kubeproto.wire import RawRequest
 
 
 @pytest.fixture
-def asker() -> Asker:
-    return Asker()
+def raw_client() -> RawClient:
+    return RawClient()
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def asker() -> Asker:
         ("GET", "/openapi/v3", 200),
     ],
 )
-def test_every_path_has_its_response(asker: Asker, method: str, target: str, status: int) -> None:
-    version = asker.cluster.version
-    assert asker.send(method, target).status == status
-    assert asker.cluster.version == version
+def test_every_path_has_its_response(raw_client: RawClient, method: str, target: str, status: int) -> None:
+    version = raw_client.cluster.version
+    assert raw_client.send(method, target).status == status
+    assert raw_client.cluster.version == version
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_every_path_has_its_response(asker: Asker, method: str, target: str, sta
         ("%00=1&=&&", 200, ""),
     ],
 )
-def test_every_query_has_its_response(asker: Asker, query: str, status: int, message: str) -> None:
-    answer = asker.ask("GET", f"{CONFIGMAPS}?{query}")
-    assert asker.status == status, answer
+def test_every_query_has_its_response(raw_client: RawClient, query: str, status: int, message: str) -> None:
+    answer = raw_client.fetch("GET", f"{CONFIGMAPS}?{query}")
+    assert raw_client.status == status, answer
     assert message in answer.get("message", "")
 
 
-def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> None:
+def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(raw_client: RawClient) -> None:
     for target in (f"{CONFIGMAPS}/a?resourceVersion=x", f"{CONFIGMAPS}?watch=1&resourceVersion=x"):
-        status = asker.refused("GET", target)
+        status = raw_client.expect_refusal("GET", target)
         assert (status["code"], "reason" in status) == (500, False)
 
 
@@ -122,11 +122,11 @@ def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> 
         ),
     ],
 )
-def test_every_body_has_its_response(asker: Asker, body: bytes, media: str, status: int) -> None:
-    version = asker.cluster.version
-    asker.send("POST", CONFIGMAPS, body, media)
-    assert asker.status == status, asker.response.body
-    assert (asker.cluster.version == version) is (status != 201)
+def test_every_body_has_its_response(raw_client: RawClient, body: bytes, media: str, status: int) -> None:
+    version = raw_client.cluster.version
+    raw_client.send("POST", CONFIGMAPS, body, media)
+    assert raw_client.status == status, raw_client.response.body
+    assert (raw_client.cluster.version == version) is (status != 201)
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_every_body_has_its_response(asker: Asker, body: bytes, media: str, stat
      ("text/html,application/json", 200), ("application/json;as=Nothing;g=meta.k8s.io;v=v1", 406),
      ("application/json;as=Table;g=meta.k8s.io;v=v9,application/json", 200)],
 )  # fmt: skip
-def test_the_first_supported_media_type_is_used(asker: Asker, accept: str, status: int) -> None:
-    assert asker.send("GET", CONFIGMAPS, Accept=accept).status == status
+def test_the_first_supported_media_type_is_used(raw_client: RawClient, accept: str, status: int) -> None:
+    assert raw_client.send("GET", CONFIGMAPS, Accept=accept).status == status
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ def test_the_first_supported_media_type_is_used(asker: Asker, accept: str, statu
     ],
 )
 def test_a_body_that_does_not_fit_its_subresource_is_refused(method: str, target: str, body: object) -> None:
-    asker = Asker(FORKED.fork())
-    asker.cluster.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}})
+    raw_client = RawClient(FORKED.fork())
+    raw_client.cluster.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}})
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    asker.cluster.put(
+    raw_client.cluster.put(
         {
             "apiVersion": "v1",
             "kind": "ReplicationController",
@@ -163,7 +163,7 @@ def test_a_body_that_does_not_fit_its_subresource_is_refused(method: str, target
             "spec": {"template": template},
         }
     )
-    status = asker.refused(
+    status = raw_client.expect_refusal(
         method,
         f"/api/v1/namespaces/default/{target}",
         body,
@@ -172,8 +172,8 @@ def test_a_body_that_does_not_fit_its_subresource_is_refused(method: str, target
     assert status["code"] in (400, 422)
 
 
-def test_a_watch_in_yaml_is_refused(asker: Asker) -> None:
-    assert asker.send("GET", f"{CONFIGMAPS}?watch=1", Accept="application/yaml").status == 406
+def test_a_watch_in_yaml_is_refused(raw_client: RawClient) -> None:
+    assert raw_client.send("GET", f"{CONFIGMAPS}?watch=1", Accept="application/yaml").status == 406
 
 
 SEGMENTS = st.sampled_from(
@@ -255,11 +255,11 @@ def test_every_request_has_a_response_and_a_refusal_changes_nothing(
 
 
 def _prepared() -> sim.Cluster:
-    asker = Asker()
-    asker.config("a")
-    asker.book("a")
-    asker.pod("a")
-    return asker.cluster
+    raw_client = RawClient()
+    raw_client.config("a")
+    raw_client.book("a")
+    raw_client.pod("a")
+    return raw_client.cluster
 
 
 FORKED = _prepared()

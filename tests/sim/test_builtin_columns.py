@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from asking import Asker
+from raw_client import RawClient
 
 import kubeproto_sim as sim
 from kubeproto.kinds import kind_table
@@ -38,32 +38,32 @@ def key_of(target: str) -> str:
 @pytest.mark.parametrize(("target", "obj"), [row[:2] for row in OBJECTS], ids=[row[0] for row in OBJECTS])
 def test_a_minimal_object_has_the_cells_of_a_real_server(target: str, obj: dict[str, Any]) -> None:
     key = "v1/namespaces" if target == "/api/v1/namespaces" else key_of(target)
-    table = Asker().ask("POST", f"{target}?dryRun=All", obj, Accept=TABLE)
+    table = RawClient().fetch("POST", f"{target}?dryRun=All", obj, Accept=TABLE)
     assert plain(table["rows"][0]["cells"]) == plain(CELLS[key])
 
 
 def test_every_kind_that_is_listed_has_columns() -> None:
-    asker = Asker(sim.Cluster())
+    raw_client = RawClient(sim.Cluster())
     for resource_facts in kind_table().resources:
         resource = resource_facts.resource
         if "list" in resource.verbs:
             root = "apis" if resource.group else "api"
             target = f"/{root}/{resource.api_version}/{resource.plural}"
-            response = asker.ask("GET", target, Accept=TABLE)
-            assert asker.status == 200
+            response = raw_client.fetch("GET", target, Accept=TABLE)
+            assert raw_client.status == 200
             assert "Name" in [column["name"] for column in response["columnDefinitions"]]
 
 
 def test_the_status_column_of_a_pod_shows_its_waiting_reason() -> None:
-    asker = Asker()
-    asker.pod("p", node="n")
+    raw_client = RawClient()
+    raw_client.pod("p", node="n")
     state = {"waiting": {"reason": "ErrImagePull"}}
     waiting = {"name": "c", "ready": False, "restartCount": 2, "state": state, "image": "i", "imageID": ""}
 
     def wait(pod: dict[str, Any]) -> None:
         pod["status"]["containerStatuses"] = [waiting]
 
-    asker.cluster.edit("v1/Pod", "p", wait)
-    response = asker.ask("GET", "/api/v1/namespaces/default/pods/p", Accept=TABLE)
+    raw_client.cluster.edit("v1/Pod", "p", wait)
+    response = raw_client.fetch("GET", "/api/v1/namespaces/default/pods/p", Accept=TABLE)
     assert response["rows"][0]["cells"][:4] == ["p", "0/1", "ErrImagePull", "2"]
     assert response["rows"][0]["cells"][5:7] == ["<none>", "n"]

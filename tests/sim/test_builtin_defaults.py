@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from asking import Asker
+from raw_client import RawClient
 
 RECORDED: Final[list[Any]] = json.loads(Path(__file__).with_name("minimal_objects.json").read_text())
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}")
@@ -26,7 +26,7 @@ SERVICES: Final = "/api/v1/namespaces/default/services"
 def test_a_minimal_object_is_stored_as_by_a_real_server(
     target: str, obj: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    created = Asker().create(f"{target}?dryRun=All", obj)
+    created = RawClient().create(f"{target}?dryRun=All", obj)
     for name in ("uid", "creationTimestamp", "managedFields"):
         created["metadata"].pop(name, None)
     if "certificatesigningrequests" in target:  # the recorded client had another name
@@ -46,36 +46,42 @@ def test_zeros_are_preserved_where_go_preserves_them() -> None:
         "replicas": 0,
     }
     target = "/apis/apps/v1/namespaces/default/deployments"
-    created = Asker().create(target, {"metadata": {"name": "a"}, "spec": spec})
+    created = RawClient().create(target, {"metadata": {"name": "a"}, "spec": spec})
     assert created["spec"]["replicas"] == 0
     assert "minReadySeconds" not in created["spec"]
 
 
 def test_services_get_their_own_addresses_and_ports_and_keep_them() -> None:
-    asker = Asker()
+    raw_client = RawClient()
     port = [{"port": 80}]
-    first = asker.create(SERVICES, {"metadata": {"name": "a"}, "spec": {"ports": port, "type": "NodePort"}})
-    second = asker.create(SERVICES, {"metadata": {"name": "b"}, "spec": {"ports": port, "type": "NodePort"}})
+    first = raw_client.create(
+        SERVICES, {"metadata": {"name": "a"}, "spec": {"ports": port, "type": "NodePort"}}
+    )
+    second = raw_client.create(
+        SERVICES, {"metadata": {"name": "b"}, "spec": {"ports": port, "type": "NodePort"}}
+    )
     assert first["spec"]["clusterIP"] != second["spec"]["clusterIP"]
     assert first["spec"]["ports"][0]["nodePort"] != second["spec"]["ports"][0]["nodePort"]
     body = {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}], "type": "NodePort"}}
-    again = asker.ask("PUT", f"{SERVICES}/a", body)
+    again = raw_client.fetch("PUT", f"{SERVICES}/a", body)
     assert again["spec"] == first["spec"]
 
 
 def test_a_claim_in_use_by_a_pod_stays_until_the_pod_is_deleted() -> None:
-    asker = Asker()
+    raw_client = RawClient()
     claims = "/api/v1/namespaces/default/persistentvolumeclaims"
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     for name in ("used", "free"):
-        asker.create(claims, {"metadata": {"name": name}, "spec": spec})
+        raw_client.create(claims, {"metadata": {"name": name}, "spec": spec})
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "used"}}
     container = {"name": "c", "image": "i"}
-    asker.create(PODS, {"metadata": {"name": "p"}, "spec": {"containers": [container], "volumes": [volume]}})
+    raw_client.create(
+        PODS, {"metadata": {"name": "p"}, "spec": {"containers": [container], "volumes": [volume]}}
+    )
     for name in ("used", "free"):
-        asker.send("DELETE", f"{claims}/{name}")
-    asker.cluster.settle()
-    assert [asker.send("GET", f"{claims}/{name}").status for name in ("used", "free")] == [200, 404]
-    asker.send("DELETE", f"{PODS}/p")
-    asker.cluster.settle()
-    assert asker.send("GET", f"{claims}/used").status == 404
+        raw_client.send("DELETE", f"{claims}/{name}")
+    raw_client.cluster.settle()
+    assert [raw_client.send("GET", f"{claims}/{name}").status for name in ("used", "free")] == [200, 404]
+    raw_client.send("DELETE", f"{PODS}/p")
+    raw_client.cluster.settle()
+    assert raw_client.send("GET", f"{claims}/used").status == 404

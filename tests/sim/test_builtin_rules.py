@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from asking import Asker
+from raw_client import RawClient
 
 VALID: Final[list[Any]] = json.loads(Path(__file__).with_name("minimal_objects.json").read_text())
 RECORDED: Final[list[Any]] = json.loads(Path(__file__).with_name("invalid_objects.json").read_text())
@@ -21,11 +21,11 @@ OTHERWISE: Final = frozenset((
 ))  # fmt: skip
 
 
-def summarize_refusal(asker: Asker, target: str, obj: dict[str, Any]) -> list[Any]:
+def summarize_refusal(client: RawClient, target: str, obj: dict[str, Any]) -> list[Any]:
     """Return the status, the reason and the fields of a refusal."""
-    status: dict[str, Any] = asker.ask("POST", f"{target}?dryRun=All", obj)
-    if asker.status < 300:
-        return [asker.status, "", []]
+    status: dict[str, Any] = client.fetch("POST", f"{target}?dryRun=All", obj)
+    if client.status < 300:
+        return [client.status, "", []]
     details: dict[str, Any] = status.get("details") or {}
     causes: list[dict[str, str]] = details.get("causes") or []
     return [status["code"], status.get("reason", ""), sorted({cause.get("field", "") for cause in causes})]
@@ -47,45 +47,45 @@ def test_a_security_profile_names_a_file_only_if_it_is_a_file(
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
         "spec": {"containers": [{"name": "c", "image": "i"}], "securityContext": {profile: value}},
     }  # fmt: skip
-    _, _, fields = summarize_refusal(Asker(), "/api/v1/namespaces/default/pods", pod)
+    _, _, fields = summarize_refusal(RawClient(), "/api/v1/namespaces/default/pods", pod)
     assert [field.rpartition(".")[2] for field in fields] == refused
 
 
 def test_invalid_objects_are_refused_as_by_a_real_server() -> None:
-    asker = Asker()
+    client = RawClient()
     wrong = {
         (kind, label)
         for kind, label, target, obj, expected in RECORDED
-        if summarize_refusal(asker, target, obj) != expected
+        if summarize_refusal(client, target, obj) != expected
     }
     assert len(RECORDED) >= 200
     assert wrong == OTHERWISE
 
 
 def test_objects_are_refused_whatever_objects_were_accepted_before() -> None:
-    asker = Asker()
+    client = RawClient()
     for target, obj, *_ in VALID:
-        asker.send("POST", f"{target}?dryRun=All", obj)
+        client.send("POST", f"{target}?dryRun=All", obj)
     for kind, label, target, obj, expected in [*reversed(RECORDED), *RECORDED]:
-        assert summarize_refusal(asker, target, obj) == expected or (kind, label) in OTHERWISE
+        assert summarize_refusal(client, target, obj) == expected or (kind, label) in OTHERWISE
 
 
 @pytest.mark.parametrize(("name", "code"), [("a" * 52, 201), ("a" * 53, 422)])
 def test_a_name_can_be_too_long_for_a_cron_job_whose_spec_is_cached(name: str, code: int) -> None:
-    asker = Asker()
+    client = RawClient()
     pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
     spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
     for job_name, expected in (("a", 201), (name, code)):
         job = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": job_name}, "spec": spec}
-        assert asker.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", job).status == expected
+        assert client.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", job).status == expected
 
 
 def test_the_number_of_cached_specs_is_limited() -> None:
-    asker = Asker()
-    asker.watch("/api/v1/pods")
-    [opened] = asker.cluster.watches
+    client = RawClient()
+    client.watch("/api/v1/pods")
+    [opened] = client.cluster.watches
     remembered = opened.viewer.served.valid_specs
     for number in range(1030):
         spec = {"containers": [{"name": "c", "image": str(number)}]}
-        asker.create("/api/v1/namespaces/default/pods", {"metadata": {"name": f"a{number}"}, "spec": spec})
+        client.create("/api/v1/namespaces/default/pods", {"metadata": {"name": f"a{number}"}, "spec": spec})
         assert 0 < len(remembered) <= 1024

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from asking import Book
 from caching import Cache
+from raw_client import Book
 
 import kubeproto_sim as sim
 

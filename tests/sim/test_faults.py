@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from asking import BOOKS, Asker, Book, events
+from raw_client import BOOKS, Book, RawClient, events
 
 import kubeproto as kp
 import kubeproto_sim as sim
@@ -72,14 +72,14 @@ def test_a_half_open_stream_is_silent_until_the_client_times_out() -> None:
 @pytest.mark.parametrize("fault", [sim.LoseResponse(), sim.Fail(after=True)])
 def test_a_write_may_take_effect_although_its_response_is_lost(fault: sim.Fault) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
-    asker = Asker(faults.cluster)
+    raw_client = RawClient(faults.cluster)
     request = RawRequest("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
     if isinstance(fault, sim.LoseResponse):
         with pytest.raises(kp.TransportError):
             read(faults, request)
     else:
         assert read(faults, request)[0] == 500
-    assert asker.send("GET", f"{BOOKS}/a").status == 200
+    assert raw_client.send("GET", f"{BOOKS}/a").status == 200
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from asked_examples import examples
-from asking import BOOKS, MERGE, Asker, events
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from raw_client import BOOKS, MERGE, RawClient, events
 
 import kubeproto_sim as sim
 
@@ -22,7 +22,7 @@ class History(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asker = Asker()
+        self.client = RawClient()
         self.snapshots: dict[int, dict[str, Any]] = {}
         self.watches: list[tuple[sim.Stream, dict[str, Any], str]] = []
         self.pages: list[tuple[str, dict[str, Any], list[str]]] = []
@@ -34,12 +34,12 @@ class History(RuleBasedStateMachine):
 
     @property
     def cluster(self) -> sim.Cluster:
-        return self.asker.cluster
+        return self.client.cluster
 
     def record_snapshot(self) -> None:
         version = self.cluster.version
         if version not in self.snapshots:
-            listed = self.asker.ask("GET", BOOKS)
+            listed = self.client.fetch("GET", BOOKS)
             self.snapshots[version] = {item["metadata"]["name"]: item for item in listed["items"]}
         self.versions.append(version)
 
@@ -47,28 +47,28 @@ class History(RuleBasedStateMachine):
     def create(self, name: str, title: str, label: str) -> None:
         body = {"apiVersion": "example.io/v1", "kind": "Book", "spec": {"title": title},
                 "metadata": {"name": name, "labels": {"l": label}}}  # fmt: skip
-        self.asker.send("POST", BOOKS, body)
+        self.client.send("POST", BOOKS, body)
         self.record_snapshot()
 
     @rule(name=NAMES, title=TITLES)
     def patch(self, name: str, title: str) -> None:
-        self.asker.send("PATCH", f"{BOOKS}/{name}", {"spec": {"title": title}}, MERGE)
+        self.client.send("PATCH", f"{BOOKS}/{name}", {"spec": {"title": title}}, MERGE)
         self.record_snapshot()
 
     @rule(name=NAMES, label=LABELS)
     def label(self, name: str, label: str) -> None:
-        self.asker.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"labels": {"l": label}}}, MERGE)
+        self.client.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"labels": {"l": label}}}, MERGE)
         self.record_snapshot()
 
     @rule(name=NAMES, keeps=st.booleans())
     def finalize(self, name: str, keeps: bool) -> None:
         finalizers = ["x.io/a"] if keeps else None
-        self.asker.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"finalizers": finalizers}}, MERGE)
+        self.client.send("PATCH", f"{BOOKS}/{name}", {"metadata": {"finalizers": finalizers}}, MERGE)
         self.record_snapshot()
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
-        self.asker.send("DELETE", f"{BOOKS}/{name}")
+        self.client.send("DELETE", f"{BOOKS}/{name}")
         self.record_snapshot()
 
     @rule(back=st.integers(0, 8))
@@ -76,17 +76,17 @@ class History(RuleBasedStateMachine):
         version = self.versions[-1 - min(back, len(self.versions) - 1)]
         if version < self.oldest:
             return
-        watch = self.asker.watch(f"{BOOKS}?resourceVersion={version}")
+        watch = self.client.watch(f"{BOOKS}?resourceVersion={version}")
         self.watches.append((watch, dict(self.snapshots[version]), ""))
 
     @rule(label=LABELS)
     def watch_selected(self, label: str) -> None:
-        watch = self.asker.watch(f"{BOOKS}?labelSelector=l={label}")
+        watch = self.client.watch(f"{BOOKS}?labelSelector=l={label}")
         self.watches.append((watch, {}, label))
 
     @rule()
     def start_paging(self) -> None:
-        page = self.asker.ask("GET", f"{BOOKS}?limit=1")
+        page = self.client.fetch("GET", f"{BOOKS}?limit=1")
         if token := page["metadata"]["continue"]:
             snapshot = self.snapshots[int(page["metadata"]["resourceVersion"])]
             self.pages.append((token, snapshot, [item["metadata"]["name"] for item in page["items"]]))
@@ -95,8 +95,8 @@ class History(RuleBasedStateMachine):
     @rule()
     def continue_paging(self) -> None:
         token, snapshot, seen_names = self.pages.pop()
-        page = self.asker.ask("GET", f"{BOOKS}?limit=1&continue={token}")
-        if self.asker.status == 410:
+        page = self.client.fetch("GET", f"{BOOKS}?limit=1&continue={token}")
+        if self.client.status == 410:
             assert page["metadata"]["continue"]
             return
         for item in page["items"]:

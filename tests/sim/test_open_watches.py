@@ -9,8 +9,8 @@ import weakref
 from typing import Any
 
 import pytest
-from asking import BOOKS, MERGE, Asker
 from hypothesis import given, strategies as st
+from raw_client import BOOKS, MERGE, RawClient
 
 import kubeproto_sim as sim
 
@@ -20,7 +20,7 @@ THERE = "/api/v1/namespaces/kube-system/configmaps"
 SECRETS = "/api/v1/namespaces/default/secrets"
 
 
-def count_wakes(asker: Asker, *targets: str) -> dict[str, int]:
+def count_wakes(client: RawClient, *targets: str) -> dict[str, int]:
     """Open a watch of each target, and count how often its reader is woken."""
     counted = dict.fromkeys(targets, 0)
 
@@ -28,7 +28,7 @@ def count_wakes(asker: Asker, *targets: str) -> dict[str, int]:
         def wake() -> None:
             counted[target] += 1
 
-        asker.watch(target).wake = wake
+        client.watch(target).wake = wake
 
     for target in targets:
         counting(target)
@@ -41,63 +41,63 @@ def config_map(namespace: str, name: str = "a", text: str = "1") -> dict[str, An
 
 
 def test_a_write_wakes_the_watches_of_its_resource_in_its_namespace_and_in_all() -> None:
-    asker = Asker()
-    woken = count_wakes(asker, HERE, THERE, MAPS, SECRETS)
-    asker.cluster.put(config_map("default"))
+    client = RawClient()
+    woken = count_wakes(client, HERE, THERE, MAPS, SECRETS)
+    client.cluster.put(config_map("default"))
     assert woken == {HERE: 1, THERE: 0, MAPS: 1, SECRETS: 0}
-    asker.cluster.remove("v1/ConfigMap", "a")
+    client.cluster.remove("v1/ConfigMap", "a")
     assert woken == {HERE: 2, THERE: 0, MAPS: 2, SECRETS: 0}
-    asker.cluster.put(config_map("kube-system"))
+    client.cluster.put(config_map("kube-system"))
     assert woken == {HERE: 2, THERE: 1, MAPS: 3, SECRETS: 0}
 
 
 def test_while_watches_lag_a_write_of_any_resource_makes_older_writes_visible() -> None:
-    asker = Asker()
-    asker.cluster.lag = 1
-    watch = asker.watch(f"{HERE}?resourceVersion={asker.cluster.version}")
-    woken = count_wakes(asker, HERE)
-    asker.cluster.put(config_map("default"))
+    client = RawClient()
+    client.cluster.lag = 1
+    watch = client.watch(f"{HERE}?resourceVersion={client.cluster.version}")
+    woken = count_wakes(client, HERE)
+    client.cluster.put(config_map("default"))
     assert (woken, watch.take()) == ({HERE: 1}, b"")
-    asker.cluster.put({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}})
+    client.cluster.put({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}})
     assert woken == {HERE: 2}
     assert watch.take()
 
 
 def test_a_driver_of_the_clock_is_notified_of_a_watch_that_was_opened() -> None:
-    asker = Asker()
-    cluster = asker.cluster
+    client = RawClient()
+    cluster = client.cluster
     due_times: list[float | None] = []
     cluster.on_due = lambda: due_times.append(cluster.next_due)
-    asker.watch(f"{HERE}?timeoutSeconds=3")
+    client.watch(f"{HERE}?timeoutSeconds=3")
     assert due_times == [cluster.now + 3]
 
 
 def test_a_new_schema_wakes_the_watches_that_it_ends() -> None:
-    asker = Asker()
-    woken = count_wakes(asker, BOOKS, HERE)
+    client = RawClient()
+    woken = count_wakes(client, BOOKS, HERE)
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io"
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = asker.ask("GET", path)["spec"]["versions"][0] | {"schema": schema}
-    asker.ask("PATCH", path, {"spec": {"versions": [version]}}, MERGE)
-    assert asker.status == 200
+    version = client.fetch("GET", path)["spec"]["versions"][0] | {"schema": schema}
+    client.fetch("PATCH", path, {"spec": {"versions": [version]}}, MERGE)
+    assert client.status == 200
     assert woken == {BOOKS: 1, HERE: 0}
 
 
 def test_a_deleted_definition_wakes_the_watches_of_its_objects() -> None:
-    asker = Asker()
-    woken = count_wakes(asker, BOOKS)
-    asker.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io")
-    asker.cluster.settle()
+    client = RawClient()
+    woken = count_wakes(client, BOOKS)
+    client.fetch("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io")
+    client.cluster.settle()
     assert woken == {BOOKS: 1}
 
 
 def test_ended_watches_are_released_before_their_timeout() -> None:
     cluster = sim.Cluster()
-    asker = Asker(cluster)
+    client = RawClient(cluster)
     ended_watches = list[weakref.ref[sim.Stream]]()
 
     def open_and_close() -> None:
-        watch = asker.watch(HERE)
+        watch = client.watch(HERE)
         watch.close()
         ended_watches.append(weakref.ref(watch))
 
@@ -123,11 +123,11 @@ steps = st.lists(
 @given(steps)
 def test_the_index_of_watches_agrees_with_a_search_of_all_watches(course: list[Any]) -> None:
     cluster = sim.Cluster()
-    asker = Asker(cluster)
+    client = RawClient(cluster)
     opened = list[Any]()
     for number, (action, value, seconds) in enumerate(course):
         if action == "open":
-            opened.append(asker.watch(f"{value}?timeoutSeconds={seconds}&allowWatchBookmarks=true"))
+            opened.append(client.watch(f"{value}?timeoutSeconds={seconds}&allowWatchBookmarks=true"))
         elif action == "close":
             for watch in opened[value : value + 1]:
                 watch.close()
@@ -143,7 +143,7 @@ def test_the_index_of_watches_agrees_with_a_search_of_all_watches(course: list[A
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_watches_that_are_due_at_the_same_time_all_act(count: int) -> None:
-    asker = Asker()
-    watches = [asker.watch(f"{HERE}?timeoutSeconds=10") for _ in range(count)]
-    asker.cluster.advance(10)
+    client = RawClient()
+    watches = [client.watch(f"{HERE}?timeoutSeconds=10") for _ in range(count)]
+    client.cluster.advance(10)
     assert all(watch.ended for watch in watches)

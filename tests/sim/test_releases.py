@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from asking import CONFIGMAPS, Asker
+from raw_client import CONFIGMAPS, RawClient
 
 from kubeproto.kinds import kind_table
 from kubeproto_sim import Cluster, Modes
@@ -23,8 +23,8 @@ def number(release: str) -> int:
     return int(release.partition(".")[2])
 
 
-def server(release: str) -> Asker:
-    return Asker(Cluster(kubernetes=release))
+def server(release: str) -> RawClient:
+    return RawClient(Cluster(kubernetes=release))
 
 
 def test_the_newest_release_is_that_of_the_generated_kinds() -> None:
@@ -41,16 +41,16 @@ def test_an_unknown_release_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
 def test_a_server_reports_its_release(release: str) -> None:
-    asker = server(release)
-    version = asker.ask("GET", "/version")
+    client = server(release)
+    version = client.fetch("GET", "/version")
     assert f"{version['major']}.{version['minor']}" == release
     assert version["gitVersion"].startswith(f"v{release}.")
-    assert asker.ask("GET", "/openapi/v3/api/v1")["info"]["version"] == version["gitVersion"]
+    assert client.fetch("GET", "/openapi/v3/api/v1")["info"]["version"] == version["gitVersion"]
 
 
 @pytest.mark.parametrize("release", OLDER)
 def test_kinds_of_later_releases_are_not_served(release: str) -> None:
-    asker, newest = server(release), server(NEWEST)
+    client, newest = server(release), server(NEWEST)
     for missing in kind_table().releases[release].missing_resources:
         api_version, _, path = missing.rpartition("/")
         plural, subresource = path, ""
@@ -59,16 +59,16 @@ def test_kinds_of_later_releases_are_not_served(release: str) -> None:
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         name = f"{plural}/{subresource}" if subresource else plural
         assert name in _served(newest, root)
-        assert name not in _served(asker, root)
+        assert name not in _served(client, root)
         if not subresource:
             assert newest.send("GET", f"{root}/{plural}").status == 200
-            assert asker.send("GET", f"{root}/{plural}").status == 404
+            assert client.send("GET", f"{root}/{plural}").status == 404
 
 
-def _served(asker: Asker, root: str) -> set[str]:
-    if asker.send("GET", root).status == 404:
+def _served(client: RawClient, root: str) -> set[str]:
+    if client.send("GET", root).status == 404:
         return set()
-    return {resource["name"] for resource in asker.ask("GET", root)["resources"]}
+    return {resource["name"] for resource in client.fetch("GET", root)["resources"]}
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -77,17 +77,17 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("release", ["1.30", "1.33"])
 def test_a_field_of_a_later_release_is_unknown_to_the_server(release: str) -> None:
-    asker = server(release)
-    refused = asker.ask("POST", f"{PODS}?fieldValidation=Strict", pod(hostnameOverride="other"))
+    client = server(release)
+    refused = client.fetch("POST", f"{PODS}?fieldValidation=Strict", pod(hostnameOverride="other"))
     assert 'unknown field "spec.hostnameOverride"' in refused["message"]
-    created = asker.send("POST", PODS, pod(hostnameOverride="other"))
+    created = client.send("POST", PODS, pod(hostnameOverride="other"))
     assert created.status == 201
     assert ("Warning", '299 - "unknown field \\"spec.hostnameOverride\\""') in created.headers
-    assert "hostnameOverride" not in asker.ask("GET", f"{PODS}/one")["spec"]
-    schemas = asker.ask("GET", "/openapi/v3/api/v1")["components"]["schemas"]
+    assert "hostnameOverride" not in client.fetch("GET", f"{PODS}/one")["spec"]
+    schemas = client.fetch("GET", "/openapi/v3/api/v1")["components"]["schemas"]
     assert "hostnameOverride" not in schemas["io.k8s.api.core.v1.PodSpec"]["properties"]
     newest = server(NEWEST)
-    assert newest.ask("POST", PODS, pod(hostnameOverride="other"))["spec"]["hostnameOverride"] == "other"
+    assert newest.fetch("POST", PODS, pod(hostnameOverride="other"))["spec"]["hostnameOverride"] == "other"
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
@@ -97,23 +97,23 @@ def test_streaming_lists_are_refused_by_releases_that_disable_them(release: str)
 
 
 def test_a_mode_determines_which_feature_gates_can_be_enabled() -> None:
-    asker = Asker(Cluster(kubernetes="1.33", modes=Modes(streaming_lists=True)))
-    assert asker.send("GET", CONFIGMAPS + STREAMING).status == 200
+    client = RawClient(Cluster(kubernetes="1.33", modes=Modes(streaming_lists=True)))
+    assert client.send("GET", CONFIGMAPS + STREAMING).status == 200
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
 def test_a_shard_contains_all_objects_in_releases_without_shards(release: str) -> None:
-    asker = server(release)
+    client = server(release)
     for name in "abcd":
-        asker.create(CONFIGMAPS, {"metadata": {"name": name}})
+        client.create(CONFIGMAPS, {"metadata": {"name": name}})
     shard = "shardRange(object.metadata.uid,'0x0000000000000000','0x4000000000000000')"
-    listed = asker.ask("GET", f"{CONFIGMAPS}?shardSelector={shard}")
+    listed = client.fetch("GET", f"{CONFIGMAPS}?shardSelector={shard}")
     assert (len(listed["items"]) == 4) == (release != NEWEST)
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
 def test_selectable_fields_of_a_definition_are_dropped_where_the_gate_was_off(release: str) -> None:
-    asker = server(release)
+    client = server(release)
     schema = {"type": "object", "properties": {"title": {"type": "string"}}}
     version = {
         "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
@@ -121,10 +121,10 @@ def test_selectable_fields_of_a_definition_are_dropped_where_the_gate_was_off(re
     }  # fmt: skip
     spec = {"group": "example.com", "names": {"kind": "Book", "plural": "books"}, "scope": "Namespaced"}
     name = {"name": "books.example.com"}
-    definition = asker.create(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
-    asker.cluster.advance(10)
+    definition = client.create(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
+    client.cluster.advance(10)
     assert ("selectableFields" in definition["spec"]["versions"][0]) == (release != "1.30")
-    answer = asker.send("GET", "/apis/example.com/v1/books?fieldSelector=title%3DMoby")
+    answer = client.send("GET", "/apis/example.com/v1/books?fieldSelector=title%3DMoby")
     assert answer.status == (400 if release == "1.30" else 200)
 
 
@@ -132,13 +132,13 @@ def test_a_fork_and_a_restored_snapshot_are_of_the_same_release() -> None:
     cluster = Cluster(kubernetes="1.30")
     twin = cluster.fork()
     assert twin.kubernetes == "1.30"
-    assert Asker(twin).send("GET", "/apis/networking.k8s.io/v1/ipaddresses").status == 404
+    assert RawClient(twin).send("GET", "/apis/networking.k8s.io/v1/ipaddresses").status == 404
 
 
 def test_an_older_release_begins_with_the_objects_of_a_new_cluster_too() -> None:
-    older = Asker(Cluster(kubernetes="1.30", populated=True, controllers=True))
+    older = RawClient(Cluster(kubernetes="1.30", populated=True, controllers=True))
     older.cluster.advance(60)
-    assert older.ask("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin")["rules"]
+    assert older.fetch("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin")["rules"]
 
 
 def test_an_older_release_lacks_the_behaviour_of_later_ones() -> None:
@@ -152,21 +152,21 @@ def test_an_older_release_lacks_the_behaviour_of_later_ones() -> None:
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
 def test_the_kubelets_of_a_cluster_are_of_its_release(release: str) -> None:
-    asker = server(release)
-    asker.cluster.nodes(1)
-    asker.cluster.advance(1)
-    [node] = asker.ask("GET", "/api/v1/nodes")["items"]
+    client = server(release)
+    client.cluster.nodes(1)
+    client.cluster.advance(1)
+    [node] = client.fetch("GET", "/api/v1/nodes")["items"]
     version = kind_table().releases[release].kubernetes if release in OLDER else kind_table().kubernetes
     assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{version}"
 
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
 def test_a_pod_has_a_generation_and_shows_it_in_its_status_as_the_release_does(release: str) -> None:
-    asker = server(release)
-    asker.cluster.nodes(1)
-    asker.create(PODS, pod())
-    asker.cluster.advance(10)
-    created = asker.ask("GET", f"{PODS}/one")
+    client = server(release)
+    client.cluster.nodes(1)
+    client.create(PODS, pod())
+    client.cluster.advance(10)
+    created = client.fetch("GET", f"{PODS}/one")
     assert created["status"]["phase"] == "Running"
     assert ("generation" in created["metadata"]) == (number(release) >= 33)
     parts = [created["status"], *created["status"]["conditions"]]
@@ -175,15 +175,15 @@ def test_a_pod_has_a_generation_and_shows_it_in_its_status_as_the_release_does(r
 
 @pytest.mark.parametrize("release", [*OLDER, NEWEST])
 def test_a_field_behind_a_gate_that_is_off_is_dropped_without_a_warning(release: str) -> None:
-    asker = server(release)
+    client = server(release)
     resize = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
     mount = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Disabled"}
     container = {"name": "c", "image": "i", "resizePolicy": resize, "volumeMounts": [mount]}
     body = pod(hostUsers=False, containers=[container], volumes=[{"name": "v", "emptyDir": {}}])
-    answer = asker.send("POST", f"{PODS}?fieldValidation=Strict", body)
+    answer = client.send("POST", f"{PODS}?fieldValidation=Strict", body)
     assert answer.status == 201
     assert not any(name == "Warning" for name, _ in answer.headers)
-    spec = asker.ask("GET", f"{PODS}/one")["spec"]
+    spec = client.fetch("GET", f"{PODS}/one")["spec"]
     assert ("hostUsers" in spec) == (number(release) >= 33)
     assert ("resizePolicy" in spec["containers"][0]) == (number(release) >= 33)
     assert ("recursiveReadOnly" in spec["containers"][0]["volumeMounts"][0]) == (number(release) >= 31)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from asking import BOOKS, Asker, Book
 from hypothesis import given, strategies as st
+from raw_client import BOOKS, Book, RawClient
 
 import kubeproto_sim as sim
 from kubeproto_sim.kinds._kind_registry import KindRegistry
@@ -61,21 +61,21 @@ def test_each_end_of_a_path_is_routed_correctly_after_any_other(path_end: str, m
 
 
 def test_cached_routes_end_with_their_kind() -> None:
-    asker = Asker()
-    asker.book("a")
-    assert asker.ask("GET", f"{BOOKS}/a")["spec"]["title"] == "Moby-Dick"
-    asker.cluster.remove("apiextensions.k8s.io/v1/CustomResourceDefinition", "books.example.io")
-    asker.cluster.settle()
-    assert asker.send("GET", f"{BOOKS}/a").status == 404
-    assert asker.send("POST", BOOKS, {}).status == 404
+    client = RawClient()
+    client.book("a")
+    assert client.fetch("GET", f"{BOOKS}/a")["spec"]["title"] == "Moby-Dick"
+    client.cluster.remove("apiextensions.k8s.io/v1/CustomResourceDefinition", "books.example.io")
+    client.cluster.settle()
+    assert client.send("GET", f"{BOOKS}/a").status == 404
+    assert client.send("POST", BOOKS, {}).status == 404
 
 
 def test_a_later_kind_is_routed() -> None:
-    asker = Asker(sim.Cluster())
-    assert asker.send("GET", f"{BOOKS}/a").status == 404
-    asker.cluster.define(Book)
-    asker.book("a")
-    assert asker.send("GET", f"{BOOKS}/a").status == 200
+    client = RawClient(sim.Cluster())
+    assert client.send("GET", f"{BOOKS}/a").status == 404
+    client.cluster.define(Book)
+    client.book("a")
+    assert client.send("GET", f"{BOOKS}/a").status == 200
 
 
 @pytest.mark.parametrize(("method", "end"), [("POST", "pods"), ("GET", "pods/a")])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from asking import Asker
 from hypothesis import given, strategies as st
+from raw_client import RawClient
 
 import kubeproto_sim as sim
 
@@ -28,26 +28,26 @@ def write(cluster: sim.Cluster, namespace: str, number: int) -> None:
 
 @given(st.lists(WRITES | TAKES, max_size=30))
 def test_a_watch_beside_others_gets_the_same_events_as_alone(acts: list[str | int]) -> None:
-    asker = Asker()
-    since = asker.cluster.version
-    watches = [asker.watch(f"{path}?resourceVersion={since}") for path in PLACES * 2]
+    client = RawClient()
+    since = client.cluster.version
+    watches = [client.watch(f"{path}?resourceVersion={since}") for path in PLACES * 2]
     received = [b""] * len(watches)
     for number, act in enumerate(acts):
         if isinstance(act, int):
             received[act] += watches[act].take()
         else:
-            write(asker.cluster, act, number)
+            write(client.cluster, act, number)
     for index, watch in enumerate(watches):
-        alone = asker.watch(f"{PLACES[index % 3]}?resourceVersion={since}")
+        alone = client.watch(f"{PLACES[index % 3]}?resourceVersion={since}")
         assert received[index] + watch.take() == alone.take()
 
 
 def test_watches_of_the_same_events_get_the_same_bytes() -> None:
-    asker = Asker()
-    since = asker.cluster.version
-    watches = [asker.watch(f"{PLACES[1]}?resourceVersion={since}") for _ in range(3)]
-    asker.config("a")
-    asker.config("b")
+    client = RawClient()
+    since = client.cluster.version
+    watches = [client.watch(f"{PLACES[1]}?resourceVersion={since}") for _ in range(3)]
+    client.config("a")
+    client.config("b")
     first, *others = [watch.take() for watch in watches]
     assert first.count(b"\n") == 2
     assert all(other is first for other in others)
@@ -55,13 +55,13 @@ def test_watches_of_the_same_events_get_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("count", [60, 70])
 def test_shared_lines_are_released_at_the_next_event(count: int) -> None:
-    asker = Asker()
-    watch = asker.watch(f"{PLACES[0]}?resourceVersion={asker.cluster.version}")
+    client = RawClient()
+    watch = client.watch(f"{PLACES[0]}?resourceVersion={client.cluster.version}")
     for number in range(count):
-        asker.config(f"a{number}")
+        client.config(f"a{number}")
     watch.take()
-    [opened] = asker.cluster.watches
+    [opened] = client.cluster.watches
     lines = opened.storage.lines
     assert bool(lines) == (count == 60)
-    asker.config("b")
+    client.config("b")
     assert not lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from asking import BOOKS, MERGE, Asker
+from raw_client import BOOKS, MERGE, RawClient
 
 _SELECTED: Final = {"matchLabels": {"a": "b"}}
 _TEMPLATE: Final[dict[str, Any]] = {
@@ -34,10 +34,10 @@ CHANGE: Final = {
 
 @pytest.mark.parametrize(("target", "spec"), KINDS, ids=[target.rpartition("/")[2] for target, _ in KINDS])
 def test_a_status_write_of_a_built_in_kind_changes_metadata(target: str, spec: dict[str, Any]) -> None:
-    asker = Asker()
+    client = RawClient()
     meta = {"name": "a", "labels": {"l": "1"}, "annotations": {"n": "1"}}
-    created = asker.create(target, {"metadata": meta, "spec": spec})
-    patched = asker.ask("PATCH", f"{target}/a/status", CHANGE, MERGE)
+    created = client.create(target, {"metadata": meta, "spec": spec})
+    patched = client.fetch("PATCH", f"{target}/a/status", CHANGE, MERGE)
     meta = patched["metadata"]
     assert meta["annotations"]["n"] == "2"
     assert meta["finalizers"] == ["x.io/y"]
@@ -48,8 +48,8 @@ def test_a_status_write_of_a_built_in_kind_changes_metadata(target: str, spec: d
 
 
 def test_a_status_write_of_a_custom_resource_does_not_change_metadata() -> None:
-    asker = Asker()
-    asker.book("a")
-    patched = asker.ask("PATCH", f"{BOOKS}/a/status", CHANGE | {"status": {"readers": 1}}, MERGE)
+    client = RawClient()
+    client.book("a")
+    patched = client.fetch("PATCH", f"{BOOKS}/a/status", CHANGE | {"status": {"readers": 1}}, MERGE)
     assert patched["status"] == {"readers": 1}
     assert not {"labels", "annotations", "finalizers", "ownerReferences"} & set(patched["metadata"])

@@ -62,7 +62,7 @@ def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def tidied(type_: str, obj: dict[str, Any], release: Release) -> tuple[dict[str, Any], list[str]]:
-    """Return the object as the plan of its type changes it. Raise `TypeMismatch` for a value of a wrong type."""
+    """Return the object as the plan of its type changes it; a value of a wrong type is a `TypeMismatch`."""
     codec, obj_copy, unknown = TypedCodec(type_, "Kind", release), copy.deepcopy(obj), list[str]()
     codec.plan.tidy(obj_copy, "", unknown)
     codec.write(obj_copy)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from asking import MERGE, Asker
+from raw_client import MERGE, RawClient
 
 import kubeproto_sim as sim
 
 TAGGED: Final = "/apis/example.io/v1/namespaces/default/taggeds"
 
 
-def tagging(spec: dict[str, Any]) -> Asker:
+def tagging(spec: dict[str, Any]) -> RawClient:
     schema = {"type": "object", "properties": {"spec": spec}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     definition: dict[str, Any] = {
@@ -25,21 +25,21 @@ def tagging(spec: dict[str, Any]) -> Asker:
             "versions": [version],
         },
     }
-    return Asker(sim.Cluster(crds=[definition]))
+    return RawClient(sim.Cluster(crds=[definition]))
 
 
 def test_a_rule_that_cannot_be_evaluated_causes_a_warning_on_the_write() -> None:
     listed = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
     rules = [{"rule": "dyn(self) == ['b', 'a']"}, {"rule": "size(self) < 3"}]
     spec = {"type": "object", "properties": {"tags": listed | {"x-kubernetes-validations": rules}}}
-    asker = tagging(spec)
+    client = tagging(spec)
     tagged: dict[str, Any] = {"apiVersion": "example.io/v1", "kind": "Tagged", "metadata": {"name": "a"}}
     tagged["spec"] = {"tags": ["a"]}
-    asker.create(TAGGED, tagged)
-    (warning,) = [value for name, value in asker.response.headers if name == "Warning"]
+    client.create(TAGGED, tagged)
+    (warning,) = [value for name, value in client.response.headers if name == "Warning"]
     assert "spec.tags: the rule " in warning
     assert "was not evaluated: == ignores the order" in warning
-    refused = asker.refused("POST", TAGGED, tagged | {"spec": {"tags": ["a", "b", "c"]}})
+    refused = client.expect_refusal("POST", TAGGED, tagged | {"spec": {"tags": ["a", "b", "c"]}})
     assert refused["code"] == 422
-    asker.ask("PATCH", f"{TAGGED}/a", {"spec": {"tags": ["b"]}}, MERGE)
-    assert any("was not evaluated" in value for name, value in asker.response.headers if name == "Warning")
+    client.fetch("PATCH", f"{TAGGED}/a", {"spec": {"tags": ["b"]}}, MERGE)
+    assert any("was not evaluated" in value for name, value in client.response.headers if name == "Warning")

@@ -6,51 +6,51 @@ import json
 from typing import Any
 
 import pytest
-from asking import BOOKS, CONFIGMAPS, MERGE, Asker, Book, events, told
+from raw_client import BOOKS, CONFIGMAPS, MERGE, Book, RawClient, event_names, events
 
 import kubeproto as kp
 import kubeproto_sim as sim
 
 
 @pytest.fixture
-def asker() -> Asker:
-    return Asker()
+def client() -> RawClient:
+    return RawClient()
 
 
-def test_sv_06_a_watch_at_an_old_version_is_an_error_event_or_a_410(asker: Asker) -> None:
-    asker.config("a")
-    asker.cluster.compact()
-    watch = asker.watch(f"{CONFIGMAPS}?resourceVersion=1")
-    assert told(watch.take()) == [("ERROR", "410")]
+def test_sv_06_a_watch_at_an_old_version_is_an_error_event_or_a_410(client: RawClient) -> None:
+    client.config("a")
+    client.cluster.compact()
+    watch = client.watch(f"{CONFIGMAPS}?resourceVersion=1")
+    assert event_names(watch.take()) == [("ERROR", "410")]
     assert watch.ended
     for modes, reason in ((sim.Modes(gone="http-expired"), "Expired"), (sim.Modes(gone="http-gone"), "Gone")):
-        asker.cluster.modes = modes
-        status = asker.refused("GET", f"{CONFIGMAPS}?watch=1&resourceVersion=1")
+        client.cluster.modes = modes
+        status = client.expect_refusal("GET", f"{CONFIGMAPS}?watch=1&resourceVersion=1")
         assert (status["code"], status["reason"]) == (410, reason)
 
 
-def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_fails(asker: Asker) -> None:
-    asker.config("a")
-    future = asker.cluster.version + 2
-    watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={future}")
+def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_fails(client: RawClient) -> None:
+    client.config("a")
+    future = client.cluster.version + 2
+    watch = client.watch(f"{CONFIGMAPS}?resourceVersion={future}")
     for name in "bcd":
-        asker.config(name)
-    assert told(watch.take()) == [("ADDED", "d")]
+        client.config(name)
+    assert event_names(watch.take()) == [("ADDED", "d")]
     streaming = f"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion={future + 100}"
-    failed = asker.watch(f"{CONFIGMAPS}?{streaming}")
+    failed = client.watch(f"{CONFIGMAPS}?{streaming}")
     [(change, status)] = events(failed.take())
-    assert (change, status["code"], asker.response.delay) == ("ERROR", 504, 3.0)
+    assert (change, status["code"], client.response.delay) == ("ERROR", 504, 3.0)
     assert failed.ended
 
 
-def test_sv_08_objects_enter_and_leave_a_selector_with_the_versions_of_the_changes(asker: Asker) -> None:
-    watch = asker.watch(f"{CONFIGMAPS}?labelSelector=app=x&resourceVersion={asker.cluster.version}")
-    asker.config("a", labels={"app": "x"})
-    relabelled = asker.ask(
+def test_sv_08_objects_enter_and_leave_a_selector_with_the_versions_of_the_changes(client: RawClient) -> None:
+    watch = client.watch(f"{CONFIGMAPS}?labelSelector=app=x&resourceVersion={client.cluster.version}")
+    client.config("a", labels={"app": "x"})
+    relabelled = client.fetch(
         "PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "y"}}, "data": {"a": "2"}}, MERGE
     )
-    asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "3"}}, MERGE)
-    asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "x"}}}, MERGE)
+    client.fetch("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "3"}}, MERGE)
+    client.fetch("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "x"}}}, MERGE)
     received = events(watch.take())
     assert [change for change, _ in received] == ["ADDED", "DELETED", "ADDED"]
     assert received[1][1]["metadata"]["resourceVersion"] == relabelled["metadata"]["resourceVersion"]
@@ -58,37 +58,37 @@ def test_sv_08_objects_enter_and_leave_a_selector_with_the_versions_of_the_chang
     assert received[2][1]["data"] == {"a": "3"}
 
 
-def test_sv_09_requested_bookmarks_are_sent_each_minute_and_before_the_end(asker: Asker) -> None:
-    since = f"resourceVersion={asker.cluster.version}&timeoutSeconds=130"
-    allowed = asker.watch(f"{CONFIGMAPS}?{since}&allowWatchBookmarks=true")
-    silent = asker.watch(f"{CONFIGMAPS}?{since}")
+def test_sv_09_requested_bookmarks_are_sent_each_minute_and_before_the_end(client: RawClient) -> None:
+    since = f"resourceVersion={client.cluster.version}&timeoutSeconds=130"
+    allowed = client.watch(f"{CONFIGMAPS}?{since}&allowWatchBookmarks=true")
+    silent = client.watch(f"{CONFIGMAPS}?{since}")
     times: list[float] = []
-    start = asker.cluster.now
+    start = client.cluster.now
     while not allowed.ended:
-        asker.cluster.advance(0.5)
+        client.cluster.advance(0.5)
         if data := allowed.take():
-            times.append(asker.cluster.now - start)
+            times.append(client.cluster.now - start)
             [(change, obj)] = events(data)
             assert change == "BOOKMARK"
             assert obj == {
                 "kind": "ConfigMap",
                 "apiVersion": "v1",
-                "metadata": {"resourceVersion": str(asker.cluster.version)},
+                "metadata": {"resourceVersion": str(client.cluster.version)},
             }
     assert times == [60.0, 120.0, 128.0]
     assert silent.ended
     assert silent.take() == b""
 
 
-def test_sv_09_the_closing_bookmark_is_annotated_and_sent_only_on_request(asker: Asker) -> None:
-    asker.book("a")
-    (_, book), (change, bookmark) = events(asker.watch(f"{BOOKS}?allowWatchBookmarks=true").take())
+def test_sv_09_the_closing_bookmark_is_annotated_and_sent_only_on_request(client: RawClient) -> None:
+    client.book("a")
+    (_, book), (change, bookmark) = events(client.watch(f"{BOOKS}?allowWatchBookmarks=true").take())
     assert book["metadata"]["name"] == "a"
     assert (change, bookmark["metadata"]["annotations"]) == (
         "BOOKMARK",
         {"k8s.io/initial-events-end": "true"},
     )
-    assert told(asker.watch(BOOKS).take()) == [("ADDED", "a")]
+    assert event_names(client.watch(BOOKS).take()) == [("ADDED", "a")]
 
 
 @pytest.mark.parametrize(
@@ -102,27 +102,30 @@ def test_sv_09_the_closing_bookmark_is_annotated_and_sent_only_on_request(asker:
     ],
 )
 def test_sv_10_a_watch_without_a_version_begins_with_the_existing_objects(
-    asker: Asker, query: str, expected: list[str]
+    client: RawClient, query: str, expected: list[str]
 ) -> None:
-    asker.config("a")
-    watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&{query}")
+    client.config("a")
+    watch = client.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&{query}")
     assert [change for change, _ in events(watch.take())] == expected
 
 
-def test_sv_10_an_old_server_begins_with_the_existing_objects_without_an_end_bookmark(asker: Asker) -> None:
-    asker.config("a")
-    asker.cluster.modes = sim.Modes(streaming_lists=False)
-    assert told(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take()) == [("ADDED", "a")]
+def test_sv_10_an_old_server_begins_with_the_existing_objects_without_an_end_bookmark(
+    client: RawClient,
+) -> None:
+    client.config("a")
+    client.cluster.modes = sim.Modes(streaming_lists=False)
+    assert event_names(client.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take()) == [("ADDED", "a")]
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     assert (
-        asker.refused("GET", f"{CONFIGMAPS}?{query}")["details"]["causes"][0]["field"] == "sendInitialEvents"
+        client.expect_refusal("GET", f"{CONFIGMAPS}?{query}")["details"]["causes"][0]["field"]
+        == "sendInitialEvents"
     )
 
 
 @pytest.mark.parametrize("annotation", ["missing", "false", "without-version"])
-def test_a_server_can_be_configured_without_end_bookmarks(asker: Asker, annotation: Any) -> None:
-    asker.cluster.modes = sim.Modes(end_mark=annotation)
-    received = events(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take())
+def test_a_server_can_be_configured_without_end_bookmarks(client: RawClient, annotation: Any) -> None:
+    client.cluster.modes = sim.Modes(end_mark=annotation)
+    received = events(client.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take())
     if annotation == "missing":
         assert received == []
     elif annotation == "false":
@@ -131,123 +134,127 @@ def test_a_server_can_be_configured_without_end_bookmarks(asker: Asker, annotati
         assert "resourceVersion" not in received[0][1]["metadata"]
 
 
-def test_a_watch_ends_cleanly_at_its_timeout_and_gets_no_later_events(asker: Asker) -> None:
-    watch = asker.watch(f"{CONFIGMAPS}?timeoutSeconds=10")
-    asker.cluster.advance(9.5)
-    asker.config("a")
-    asker.cluster.advance(1)
-    asker.config("b")
-    assert told(watch.take()) == [("ADDED", "a")]
+def test_a_watch_ends_cleanly_at_its_timeout_and_gets_no_later_events(client: RawClient) -> None:
+    watch = client.watch(f"{CONFIGMAPS}?timeoutSeconds=10")
+    client.cluster.advance(9.5)
+    client.config("a")
+    client.cluster.advance(1)
+    client.config("b")
+    assert event_names(watch.take()) == [("ADDED", "a")]
     assert watch.ended
-    at_once = asker.watch(f"{CONFIGMAPS}?timeoutSeconds=-1")
+    at_once = client.watch(f"{CONFIGMAPS}?timeoutSeconds=-1")
     assert (at_once.take(), at_once.ended) == (b"", True)
 
 
-def test_a_new_schema_ends_all_watches_of_the_kind_and_labels_on_the_definition_do_not(asker: Asker) -> None:
-    watch, other = asker.watch(BOOKS), asker.watch(CONFIGMAPS)
+def test_a_new_schema_ends_all_watches_of_the_kind_and_labels_on_the_definition_do_not(
+    client: RawClient,
+) -> None:
+    watch, other = client.watch(BOOKS), client.watch(CONFIGMAPS)
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/books.example.io"
-    asker.ask("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    client.fetch("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, MERGE)
     assert watch.take() == b""
-    assert watch in asker.cluster.watches
-    definition = asker.ask("GET", path)
+    assert watch in client.cluster.watches
+    definition = client.fetch("GET", path)
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][
         "year"
     ] = {"type": "integer"}
-    asker.ask("PUT", path, definition)
-    assert asker.status == 200
+    client.fetch("PUT", path, definition)
+    assert client.status == 200
     assert watch.take() == b""
     assert (watch.ended, other.ended) == (True, False)
-    assert asker.book("b", year=1851)["spec"]["year"] == 1851
+    assert client.book("b", year=1851)["spec"]["year"] == 1851
 
 
 def test_a_watcher_that_falls_behind_the_window_is_silently_closed() -> None:
-    asker = Asker(sim.Cluster(window=10))
-    watch = asker.watch(CONFIGMAPS)
+    client = RawClient(sim.Cluster(window=10))
+    watch = client.watch(CONFIGMAPS)
     for number in range(200):
-        asker.config(f"a{number}")
+        client.config(f"a{number}")
     assert watch.take() == b""
     assert watch.ended
 
 
 def test_history_covers_its_window_and_little_more() -> None:
-    asker = Asker(sim.Cluster(window=160))
+    client = RawClient(sim.Cluster(window=160))
     for number in range(400):
-        asker.config(f"a{number}")
-        newest = asker.cluster.version
+        client.config(f"a{number}")
+        newest = client.cluster.version
         if number >= 200:
-            reached = told(asker.watch(f"{CONFIGMAPS}?resourceVersion={newest - 160}").take())
+            reached = event_names(client.watch(f"{CONFIGMAPS}?resourceVersion={newest - 160}").take())
             assert len(reached) == 160
-            expired = told(asker.watch(f"{CONFIGMAPS}?resourceVersion={newest - 190}").take())
+            expired = event_names(client.watch(f"{CONFIGMAPS}?resourceVersion={newest - 190}").take())
             assert expired == [("ERROR", "410")]
 
 
 def test_a_kind_that_is_defined_after_a_compaction_has_no_history_before_it() -> None:
-    asker = Asker(sim.Cluster())
-    asker.config("a")
-    compacted_version = asker.cluster.version
-    asker.config("b")
-    asker.cluster.compact()
-    asker.cluster.define(Book)
-    assert told(asker.watch(f"{BOOKS}?resourceVersion={compacted_version}").take()) == [("ERROR", "410")]
+    client = RawClient(sim.Cluster())
+    client.config("a")
+    compacted_version = client.cluster.version
+    client.config("b")
+    client.cluster.compact()
+    client.cluster.define(Book)
+    assert event_names(client.watch(f"{BOOKS}?resourceVersion={compacted_version}").take()) == [
+        ("ERROR", "410")
+    ]
 
 
-def test_a_watch_at_a_future_version_gets_no_bookmark_before_it(asker: Asker) -> None:
-    future = asker.cluster.version + 2
-    watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&resourceVersion={future}")
-    asker.cluster.advance(61)
+def test_a_watch_at_a_future_version_gets_no_bookmark_before_it(client: RawClient) -> None:
+    future = client.cluster.version + 2
+    watch = client.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&resourceVersion={future}")
+    client.cluster.advance(61)
     assert watch.take() == b""
     for name in "abc":
-        asker.config(name)
-    asker.cluster.advance(60)
+        client.config(name)
+    client.cluster.advance(60)
     assert [change for change, _ in events(watch.take())] == ["ADDED", "BOOKMARK"]
 
 
-def test_a_collection_and_a_single_object_can_be_watched_by_the_old_path(asker: Asker) -> None:
-    asker.config("a")
-    asker.config("b")
-    answer = asker.send("GET", "/api/v1/watch/namespaces/default/configmaps/b")
+def test_a_collection_and_a_single_object_can_be_watched_by_the_old_path(client: RawClient) -> None:
+    client.config("a")
+    client.config("b")
+    answer = client.send("GET", "/api/v1/watch/namespaces/default/configmaps/b")
     assert not isinstance(answer.body, bytes)
-    assert told(answer.body.take()) == [("ADDED", "b")]
-    plain = asker.ask("GET", f"{CONFIGMAPS}/a?watch=true&fieldSelector=metadata.name=b")
+    assert event_names(answer.body.take()) == [("ADDED", "b")]
+    plain = client.fetch("GET", f"{CONFIGMAPS}/a?watch=true&fieldSelector=metadata.name=b")
     assert plain["metadata"]["name"] == "a"
 
 
-def test_every_watcher_gets_the_same_bytes_of_an_event(asker: Asker) -> None:
-    watches = [asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}") for _ in range(3)]
-    asker.config("a")
+def test_every_watcher_gets_the_same_bytes_of_an_event(client: RawClient) -> None:
+    watches = [client.watch(f"{CONFIGMAPS}?resourceVersion={client.cluster.version}") for _ in range(3)]
+    client.config("a")
     first, *others = [watch.take() for watch in watches]
-    assert told(first) == [("ADDED", "a")]
+    assert event_names(first) == [("ADDED", "a")]
     assert all(other == first for other in others)
     assert json.loads(first)["object"]["kind"] == "ConfigMap"
 
 
-def test_reading_an_idle_watch_advances_the_time(asker: Asker) -> None:
+def test_reading_an_idle_watch_advances_the_time(client: RawClient) -> None:
     books = kp.Api(Book, namespace="default")
-    request = books.watch(resource_version=str(asker.cluster.version), timeout_seconds=90)
-    start = asker.cluster.now
-    with asker.cluster.blocking_transport().send(request) as incoming:
+    request = books.watch(resource_version=str(client.cluster.version), timeout_seconds=90)
+    start = client.cluster.now
+    with client.cluster.blocking_transport().send(request) as incoming:
         decoder = request.open(incoming.status, incoming.headers)
         received = [event for chunk in incoming for event in decoder.feed(chunk)]
     assert [type(event) for event in received] == [kp.Bookmark, kp.Bookmark]
-    assert asker.cluster.now - start == 90
+    assert client.cluster.now - start == 90
 
 
-def test_silence_beyond_the_idle_timeout_is_a_deadline_exceeded(asker: Asker) -> None:
-    request = kp.Api(Book, namespace="default").watch(resource_version=str(asker.cluster.version))
+def test_silence_beyond_the_idle_timeout_is_a_deadline_exceeded(client: RawClient) -> None:
+    request = kp.Api(Book, namespace="default").watch(resource_version=str(client.cluster.version))
     with (
-        asker.cluster.blocking_transport().send(request, idle=30) as incoming,
+        client.cluster.blocking_transport().send(request, idle=30) as incoming,
         pytest.raises(kp.DeadlineExceeded),
     ):
         list(incoming)
 
 
 def test_history_beyond_the_window_is_expired_for_watches_and_lists() -> None:
-    asker = Asker(sim.Cluster(window=10))
-    first = asker.cluster.version
+    client = RawClient(sim.Cluster(window=10))
+    first = client.cluster.version
     for number in range(100):
-        asker.config(f"a{number:02}")
-    assert told(asker.watch(f"{CONFIGMAPS}?resourceVersion={first}").take()) == [("ERROR", "410")]
+        client.config(f"a{number:02}")
+    assert event_names(client.watch(f"{CONFIGMAPS}?resourceVersion={first}").take()) == [("ERROR", "410")]
     exact = f"resourceVersion={first + 1}&resourceVersionMatch=Exact"
-    assert asker.refused("GET", f"{CONFIGMAPS}?{exact}")["reason"] == "Expired"
-    recent = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version - 5}")
-    assert [name for _, name in told(recent.take())] == ["a95", "a96", "a97", "a98", "a99"]
+    assert client.expect_refusal("GET", f"{CONFIGMAPS}?{exact}")["reason"] == "Expired"
+    recent = client.watch(f"{CONFIGMAPS}?resourceVersion={client.cluster.version - 5}")
+    assert [name for _, name in event_names(recent.take())] == ["a95", "a96", "a97", "a98", "a99"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from asking import MERGE, Asker
+from raw_client import MERGE, RawClient
 
 APPS: Final = "/apis/apps/v1/namespaces/default"
 RBAC: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
@@ -19,8 +19,10 @@ def deployment(**pod: Any) -> dict[str, Any]:
     return {"metadata": {"name": "d"}, "spec": {"selector": selector, "template": template}}
 
 
-def blamed(asker: Asker, method: str, target: str, body: Any, media: str = "application/json") -> list[Any]:
-    causes = asker.refused(method, target, body, media)["details"]["causes"]
+def blamed(
+    client: RawClient, method: str, target: str, body: Any, media: str = "application/json"
+) -> list[Any]:
+    causes = client.expect_refusal(method, target, body, media)["details"]["causes"]
     return sorted({(cause["field"].removeprefix("spec.template.spec."), cause["reason"]) for cause in causes})
 
 
@@ -29,7 +31,7 @@ def probed(port: Any) -> dict[str, Any]:
 
 
 def test_a_probe_has_its_defaults() -> None:
-    created = Asker().create(f"{APPS}/deployments", deployment(containers=[probed(80)]))
+    created = RawClient().create(f"{APPS}/deployments", deployment(containers=[probed(80)]))
     (container,) = created["spec"]["template"]["spec"]["containers"]
     counts = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
     assert container["livenessProbe"] == {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}} | counts
@@ -48,23 +50,23 @@ PODS: Final[list[tuple[dict[str, Any], str, str]]] = [
 def test_an_invalid_template_is_refused_with_the_fields_of_a_real_server(
     pod: dict[str, Any], field: str, reason: str
 ) -> None:
-    assert blamed(Asker(), "POST", f"{APPS}/deployments", deployment(**pod)) == [(field, reason)]
+    assert blamed(RawClient(), "POST", f"{APPS}/deployments", deployment(**pod)) == [(field, reason)]
 
 
 def test_the_selector_of_a_workload_is_immutable() -> None:
-    asker = Asker()
-    asker.create(f"{APPS}/deployments", deployment())
+    client = RawClient()
+    client.create(f"{APPS}/deployments", deployment())
     labels = {"c": "d"}
     change = {"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}}
-    causes = blamed(asker, "PATCH", f"{APPS}/deployments/d", change, MERGE)
+    causes = blamed(client, "PATCH", f"{APPS}/deployments/d", change, MERGE)
     assert causes == [("spec.selector", "FieldValueInvalid")]
 
 
 def test_a_stateful_set_refuses_changes_outside_of_its_template() -> None:
-    asker = Asker()
-    created = asker.create(f"{APPS}/statefulsets", deployment())
+    client = RawClient()
+    created = client.create(f"{APPS}/statefulsets", deployment())
     assert created["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
-    causes = blamed(asker, "PATCH", f"{APPS}/statefulsets/d", {"spec": {"serviceName": "s"}}, MERGE)
+    causes = blamed(client, "PATCH", f"{APPS}/statefulsets/d", {"spec": {"serviceName": "s"}}, MERGE)
     assert causes == [("spec", "FieldValueForbidden")]
 
 
@@ -96,45 +98,45 @@ def test_the_template_of_a_job_changes_only_while_it_is_suspended_without_pods(
     change: dict[str, Any], *, while_suspended: bool
 ) -> None:
     patch = {"spec": {"template": change}}
-    asker = Asker()
-    asker.create(JOBS, batch_job(suspend=False))
-    assert blamed(asker, "PATCH", f"{JOBS}/j", patch, MERGE) == [("spec.template", "FieldValueInvalid")]
-    asker = Asker()
-    asker.create(JOBS, batch_job(suspend=True))
+    client = RawClient()
+    client.create(JOBS, batch_job(suspend=False))
+    assert blamed(client, "PATCH", f"{JOBS}/j", patch, MERGE) == [("spec.template", "FieldValueInvalid")]
+    client = RawClient()
+    client.create(JOBS, batch_job(suspend=True))
     if while_suspended:
-        asker.ask("PATCH", f"{JOBS}/j", patch, MERGE)
-        assert asker.response.status == 200
+        client.fetch("PATCH", f"{JOBS}/j", patch, MERGE)
+        assert client.response.status == 200
     else:
-        causes = blamed(asker, "PATCH", f"{JOBS}/j", patch, MERGE)
+        causes = blamed(client, "PATCH", f"{JOBS}/j", patch, MERGE)
         assert causes == [("spec.template.spec", "FieldValueInvalid")]
 
 
 def test_the_addresses_of_a_service_are_validated_first() -> None:
     body = {"metadata": {"name": "s"}, "spec": {"clusterIP": "x", "ports": [{"port": 0}]}}
-    assert blamed(Asker(), "POST", SERVICES, body) == [("spec.clusterIPs[0]", "FieldValueInvalid")]
+    assert blamed(RawClient(), "POST", SERVICES, body) == [("spec.clusterIPs[0]", "FieldValueInvalid")]
 
 
 def test_a_put_may_create_a_role_binding_which_names_the_groups_of_its_subjects() -> None:
-    asker = Asker()
+    client = RawClient()
     subjects = [{"kind": "ServiceAccount", "name": "u", "namespace": "n"}, {"kind": "User", "name": "u"}]
     body = {"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}
-    binding = asker.ask("PUT", f"{RBAC}/rolebindings/b", body)
-    assert asker.response.status == 201
+    binding = client.fetch("PUT", f"{RBAC}/rolebindings/b", body)
+    assert client.response.status == 201
     assert [subject.get("apiGroup") for subject in binding["subjects"]] == [None, "rbac.authorization.k8s.io"]
     change = {"roleRef": {"kind": "Role", "name": "other"}}
-    causes = blamed(asker, "PATCH", f"{RBAC}/rolebindings/b", change, MERGE)
+    causes = blamed(client, "PATCH", f"{RBAC}/rolebindings/b", change, MERGE)
     assert causes == [("roleRef", "FieldValueInvalid")]
 
 
 def test_the_selector_of_an_aggregated_cluster_role_must_be_valid() -> None:
-    asker = Asker()
+    client = RawClient()
     expression: dict[str, Any] = {"key": "", "operator": "", "values": ["-"]}
     rule = {"clusterRoleSelectors": [{"matchExpressions": [expression]}]}
     body: dict[str, Any] = {"metadata": {"name": "r"}, "aggregationRule": rule, "rules": []}
-    causes = blamed(asker, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", body)
+    causes = blamed(client, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", body)
     path = "aggregationRule.clusterRoleSelectors[0].matchExpressions[0]"
     assert {field for field, _ in causes} == {f"{path}.key", f"{path}.operator", f"{path}.values[0]"}
-    asker.cluster.advance(1)
+    client.cluster.advance(1)
 
 
 def test_every_source_of_a_metric_is_validated_whatever_its_type() -> None:
@@ -145,7 +147,7 @@ def test_every_source_of_a_metric_is_validated_whatever_its_type() -> None:
         "spec": {"scaleTargetRef": target, "maxReplicas": 3, "metrics": [metric]},
     }
     path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
-    assert blamed(Asker(), "POST", path, body) == [
+    assert blamed(RawClient(), "POST", path, body) == [
         ("spec.metrics[0].resource.target.averageUtilization", "FieldValueRequired"),
         ("spec.metrics[0].type", "FieldValueNotSupported"),
     ]
@@ -171,6 +173,6 @@ def test_a_mutation_must_have_the_form_of_its_type(mutation: dict[str, Any], fie
     target = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
     body = {"metadata": {"name": "m"}, "spec": spec}
     if field:
-        assert blamed(Asker(), "POST", target, body) == [(field, "FieldValueRequired")]
+        assert blamed(RawClient(), "POST", target, body) == [(field, "FieldValueRequired")]
     else:
-        Asker().create(target, body)
+        RawClient().create(target, body)

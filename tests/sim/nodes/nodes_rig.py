@@ -25,7 +25,6 @@ class Rig:
     def __init__(self, count: int = 1, **options: Any) -> None:
         self.cluster = sim.Cluster()
         self.nodes = self.cluster.nodes(count, **options)
-        self.start_time = self.cluster.now
 
     def run(self, name: str = "web", *, until: float | None = None, **spec: Any) -> Json:
         """Create a pod, let it run, and return it."""
@@ -57,7 +56,3 @@ class Rig:
         (status,) = self.pod(name)["status"]["containerStatuses"]
         only: Json = status
         return only
-
-    def elapsed(self) -> float:
-        """Return the seconds since the beginning."""
-        return self.cluster.now - self.start_time

@@ -49,7 +49,7 @@ def definition(**changes: Any) -> dict[str, Any]:
     return {"metadata": {"name": "as.a.b"}, "spec": spec | changes}
 
 
-class Asker:
+class RawClient:
     """Send requests to a cluster, and store the last response."""
 
     def __init__(self, cluster: sim.Cluster | None = None) -> None:
@@ -66,7 +66,7 @@ class Asker:
         self.response = self.cluster.respond(RawRequest(method, target, tuple(header_values.items()), data))
         return self.response
 
-    def ask(
+    def fetch(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
     ) -> Any:
         """Return the decoded body of the response, whatever its status."""
@@ -74,10 +74,12 @@ class Asker:
         assert isinstance(answer.body, bytes)
         return json.loads(answer.body)
 
-    def refused(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
+    def expect_refusal(
+        self, method: str, target: str, body: Any = None, media: str = "application/json"
+    ) -> Any:
         """Return the Status of a refusal, and check that nothing changed."""
         version = self.cluster.version
-        status = self.ask(method, target, body, media)
+        status = self.fetch(method, target, body, media)
         assert self.response.status >= 400, status
         assert self.cluster.version == version
         return status
@@ -111,7 +113,7 @@ class Asker:
 
     def create(self, target: str, body: Any) -> Any:
         """Return the object that a POST created."""
-        created = self.ask("POST", target, body)
+        created = self.fetch("POST", target, body)
         assert self.response.status == 201, created
         return created
 
@@ -127,7 +129,7 @@ def events(data: bytes) -> list[tuple[str, Any]]:
     return [(event["type"], event["object"]) for event in decoded]
 
 
-def told(data: bytes) -> list[tuple[str, str]]:
+def event_names(data: bytes) -> list[tuple[str, str]]:
     """Return events as type and name, bookmarks as type and version."""
     return [
         (change, obj["metadata"].get("name", obj["metadata"].get("resourceVersion", "")))
