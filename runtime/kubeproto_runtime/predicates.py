@@ -91,7 +91,7 @@ def _metadata_predicate(differ: Callable[[_Metadata, _Metadata], bool], name: st
     return Predicate(passes, name)
 
 
-# Objects of some kinds have no generation, so their changes cannot be told apart: all of them pass.
+# Objects of some kinds have no generation, so all of their changes pass.
 generation: Final = _metadata_predicate(
     lambda old, new: old.generation != new.generation or not new.generation, "generation"
 )

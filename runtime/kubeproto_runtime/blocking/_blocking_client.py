@@ -45,7 +45,7 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
 class BlockingClient(BlockingObjectVerbs):
-    """Sends requests to one server, as one user. `namespace` is the default of requests without one.
+    """Sends requests to a server, as a user. `namespace` is the default of requests without one.
 
     It has no methods that need a WebSocket: `upgrade`, and the verbs `exec`, `attach` and `port_forward`. For
     threads, `kubeproto_runtime.pods.connect_pods_blocking` has these verbs.

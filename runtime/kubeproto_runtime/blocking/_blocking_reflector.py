@@ -146,7 +146,7 @@ class BlockingReflector(Generic[K]):
     def get(self, name: str, namespace: str = "") -> K | None:
         """Return a new object, or None. Raise `InvalidObject` if the object does not fit its type.
 
-        A reflector of one namespace needs no `namespace`.
+        A reflector of a single namespace needs no `namespace`.
         """
         cached_namespace = self.api.namespace if isinstance(self.api.namespace, str) else ""
         namespace = namespace or cached_namespace
@@ -220,7 +220,7 @@ class BlockingReflector(Generic[K]):
         self.wait(lambda: self.version, timeout)
 
     def refresh(self) -> None:
-        """Relist; readers keep the old snapshot until the new one is complete."""
+        """Relist; readers keep the old snapshot until the new snapshot is complete."""
         if self._driver.refresh():
             self._spawn(self._drive)
 

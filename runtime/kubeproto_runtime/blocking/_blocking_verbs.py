@@ -182,7 +182,7 @@ class BlockingBound(Generic[K_co]):
 
 
 class BlockingApi(BlockingBound[K]):
-    """The verbs on one kind of object, in one namespace or in all, sent by a client."""
+    """The verbs on a kind of object, in a namespace or in all, sent by a client."""
 
     def __init__(self, client: BlockingBaseClient, requests: Api[K]) -> None:
         self.client = client
@@ -345,7 +345,7 @@ class BlockingApi(BlockingBound[K]):
     def update(self, name: str, change: Callable[[K], object], **options: Unpack[UpdateOptions[K]]) -> K:
         """Change an object, and repeat that while other clients change it at the same time.
 
-        `change` edits its argument. If the object does not exist, `create` returns a new one.
+        `change` edits its argument. If the object does not exist, `create` returns a new object.
         """
         return self.client.run(update(self.client, self.requests, name, change, **options))
 

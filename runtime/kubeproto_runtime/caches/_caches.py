@@ -58,7 +58,7 @@ class Cache(Generic[K]):
 
     @property
     def display_name(self) -> str:
-        """The followed resource, with its namespace if it is limited to one, for messages."""
+        """The followed resource, and the namespace to which it is limited, for messages."""
         namespace = self.namespace if isinstance(self.namespace, str) else ""
         return f"{self.resource} in namespace {namespace}" if namespace else f"{self.resource}"
 
@@ -116,7 +116,7 @@ class Cache(Generic[K]):
         await self._reflector.reached(version, timeout=timeout)
 
     def refresh(self) -> None:
-        """Relist; readers keep the old snapshot until the new one is complete."""
+        """Relist; readers keep the old snapshot until the new snapshot is complete."""
         self._reflector.refresh()
 
     # Objects
@@ -124,7 +124,7 @@ class Cache(Generic[K]):
     def get(self, name: str, namespace: str = "") -> K | None:
         """Return a new object, or None. Raise `InvalidObject` if the object does not fit the type.
 
-        A cache of one namespace needs no `namespace`, and raises for a different namespace.
+        A cache of a single namespace needs no `namespace`, and raises for a different namespace.
         """
         self._reflector.require_synced()
         cached_namespace = self.namespace if isinstance(self.namespace, str) else ""

@@ -121,7 +121,7 @@ class Reflector(Generic[K]):
         self._wake_waiters()
 
     def refresh(self) -> None:
-        """Relist; readers keep the old snapshot until the new one is complete."""
+        """Relist; readers keep the old snapshot until the new snapshot is complete."""
         self._driver.refresh()
 
     @property

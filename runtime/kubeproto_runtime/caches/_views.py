@@ -47,7 +47,7 @@ class View(Generic[K]):
     def get(self, name: str, namespace: str = "") -> K | None:
         """Return a new object, or None if this view does not include it.
 
-        A view of one namespace needs no `namespace`.
+        A view of a single namespace needs no `namespace`.
         """
         self._reflector.require_synced()
         if not (namespace or self._prefix) and self._reflector.resource.namespaced:

@@ -268,11 +268,15 @@ class Controller(Generic[K, State]):
 
 def _check_options(options: Mapping[str, object]) -> None:
     """Raise for an unknown option: the default of a misspelled namespace would be the whole cluster."""
-    known = list(ControllerOptions.__annotations__)
+    option_names = list(ControllerOptions.__annotations__)
     for name in options:
-        if name not in known:
-            alike = get_close_matches(name, [*known, "state"], n=1)
-            hint = f"did you mean {alike[0]!r}?" if alike else f"the options are {', '.join(known)} and state"
+        if name not in option_names:
+            alike = get_close_matches(name, [*option_names, "state"], n=1)
+            hint = (
+                f"did you mean {alike[0]!r}?"
+                if alike
+                else f"the options are {', '.join(option_names)} and state"
+            )
             raise TypeError(f"Controller has no option {name!r}: {hint}")
 
 

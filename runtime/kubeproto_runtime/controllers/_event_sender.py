@@ -1,7 +1,7 @@
 """`Events`: records the Events of a controller, and sends them in the background.
 
 `kubeproto.control.Recorder` decides which reports are merged into a single Event, and which exceed the limit.
-This module sends its requests. No reconcile waits for an Event or fails because of one.
+This module sends its requests. No reconcile waits for an Event or fails because of an Event.
 """
 
 from __future__ import annotations

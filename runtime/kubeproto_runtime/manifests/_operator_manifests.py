@@ -13,7 +13,13 @@ from .._documents import to_builtins
 from ..webhooks import CertificateFiles, ManagedCertificates, WebhookAddress
 from ._packaging import Packaging
 from ._role_rules import CLUSTER, RoleRule, roles
-from ._workload_manifests import deployment, disruption_budget, http_service, network_policy, webhook_service
+from ._workload_manifests import (
+    build_deployment,
+    build_disruption_budget,
+    build_http_service,
+    build_network_policy,
+    build_webhook_service,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +43,7 @@ def manifests(description: ProgramDescription, packaging: Packaging) -> list[Dyn
     address = WebhookAddress(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
     documents = [
         document | _labelled_metadata(document, packaging)
-        for document in _documents(description, packaging, address)
+        for document in _build_documents(description, packaging, address)
     ]
     _check_certificates(documents, description, address)
     return parse_manifest(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}))
@@ -58,29 +64,29 @@ def _fill_defaults(description: ProgramDescription, packaging: Packaging) -> Pac
     )
 
 
-def _documents(
+def _build_documents(
     description: ProgramDescription, packaging: Packaging, address: WebhookAddress
 ) -> Iterator[Document]:
-    yield from _definitions(description, packaging, address)
-    yield _document(
+    yield from _build_definitions(description, packaging, address)
+    yield _build_document(
         "v1", "Namespace", packaging.namespace,
         labels={"pod-security.kubernetes.io/enforce": "restricted"},
     )  # fmt: skip
-    account = _document("v1", "ServiceAccount", packaging.name, packaging.namespace)
+    account = _build_document("v1", "ServiceAccount", packaging.name, packaging.namespace)
     yield account | {"automountServiceAccountToken": False}  # the Deployment mounts a token itself
-    yield from _roles(description, packaging)
+    yield from _build_roles(description, packaging)
     if description.http_port is not None:
-        yield http_service(description, packaging)
+        yield build_http_service(description, packaging)
     if description.webhooks is not None:
-        yield webhook_service(packaging, address.service)
-        yield from _certificates(description, packaging, address)
-    yield network_policy(description, packaging)
-    yield disruption_budget(packaging)
-    yield deployment(description, packaging)
-    yield from _configurations(description, packaging, address)
+        yield build_webhook_service(packaging, address.service)
+        yield from _build_certificates(description, packaging, address)
+    yield build_network_policy(description, packaging)
+    yield build_disruption_budget(packaging)
+    yield build_deployment(description, packaging)
+    yield from _build_configurations(description, packaging, address)
 
 
-def _document(api_version: str, kind: str, name: str, namespace: str = "", **metadata: Any) -> Document:
+def _build_document(api_version: str, kind: str, name: str, namespace: str = "", **metadata: Any) -> Document:
     optional = {"namespace": namespace} if namespace else {}
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **optional, **metadata}}
 
@@ -93,18 +99,18 @@ def _labelled_metadata(document: Document, packaging: Packaging) -> Document:
 # Roles
 
 
-def _roles(description: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
+def _build_roles(description: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
     for namespace, rules in roles(description, packaging.access, own_namespace=packaging.namespace).items():
-        yield from _role("Cluster" if namespace == CLUSTER else "", namespace, rules, packaging)
+        yield from _build_role("Cluster" if namespace == CLUSTER else "", namespace, rules, packaging)
 
 
-def _role(
+def _build_role(
     scope: str, namespace: str, rules: tuple[RoleRule, ...], packaging: Packaging
 ) -> Iterator[Document]:
     name = packaging.name
-    role = _document(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
-    yield role | {"rules": [_rule_document(rule) for rule in rules]}
-    binding = _document(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
+    role = _build_document(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
+    yield role | {"rules": [_build_rule(rule) for rule in rules]}
+    binding = _build_document(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
     account = {"kind": "ServiceAccount", "name": packaging.name, "namespace": packaging.namespace}
     yield binding | {
         "roleRef": {"apiGroup": _RBAC, "kind": f"{scope}Role", "name": name},
@@ -112,7 +118,7 @@ def _role(
     }
 
 
-def _rule_document(rule: RoleRule) -> Document:
+def _build_rule(rule: RoleRule) -> Document:
     names = {"resourceNames": list(rule.names)} if rule.names else {}
     return {
         "apiGroups": [rule.group], "resources": [rule.resource], **names, "verbs": list(rule.verbs),
@@ -122,7 +128,7 @@ def _rule_document(rule: RoleRule) -> Document:
 # Definitions and webhooks
 
 
-def _definitions(
+def _build_definitions(
     description: ProgramDescription, packaging: Packaging, address: WebhookAddress
 ) -> Iterator[Document]:
     kinds = [kind for kind in dict.fromkeys(description.kinds) if _has_definition(kind)]
@@ -148,7 +154,7 @@ def _has_definition(kind: type[Any]) -> bool:
     return not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
 
 
-def _configurations(
+def _build_configurations(
     description: ProgramDescription, packaging: Packaging, address: WebhookAddress
 ) -> Iterator[Document]:
     if description.webhooks is None:
@@ -196,13 +202,15 @@ def _calls_webhooks(document: Document) -> bool:
     return "webhooks" in document or "conversion" in document.get("spec", {})
 
 
-def _certificates(
+def _build_certificates(
     description: ProgramDescription, packaging: Packaging, address: WebhookAddress
 ) -> Iterator[Document]:
     if description.webhooks is None or not isinstance(description.webhooks.certificates, CertificateFiles):
         return  # the operator issues its certificate
     name = f"{packaging.name}-webhooks"
-    yield _document("cert-manager.io/v1", "Issuer", name, packaging.namespace) | {"spec": {"selfSigned": {}}}
-    yield _document("cert-manager.io/v1", "Certificate", name, packaging.namespace) | {
+    yield _build_document("cert-manager.io/v1", "Issuer", name, packaging.namespace) | {
+        "spec": {"selfSigned": {}}
+    }
+    yield _build_document("cert-manager.io/v1", "Certificate", name, packaging.namespace) | {
         "spec": {"secretName": name, "dnsNames": list(address.hosts), "issuerRef": {"name": name}}
     }

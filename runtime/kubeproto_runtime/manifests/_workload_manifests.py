@@ -23,7 +23,7 @@ _USER = 65532  # the user nonroot of distroless images
 _EXIT_TIME = 10  # seconds after the grace period, in which a process releases its lease and exits
 
 
-def _metadata(name: str, packaging: Packaging) -> Document:
+def _build_metadata(name: str, packaging: Packaging) -> Document:
     return {"name": name, "namespace": packaging.namespace}
 
 
@@ -31,13 +31,16 @@ def _pod_labels(packaging: Packaging) -> Document:
     return {"app.kubernetes.io/name": packaging.name}
 
 
-def deployment(description: ProgramDescription, packaging: Packaging) -> Document:
+def build_deployment(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the Deployment.
 
     Without an election the old pod is deleted before the new pod is created, because two pods would reconcile
     the same objects.
     """
-    template = {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod_spec(description, packaging)}
+    template = {
+        "metadata": {"labels": _pod_labels(packaging)},
+        "spec": _build_pod_spec(description, packaging),
+    }
     spec: Document = {
         "replicas": packaging.replicas,
         "selector": {"matchLabels": _pod_labels(packaging)},
@@ -45,11 +48,11 @@ def deployment(description: ProgramDescription, packaging: Packaging) -> Documen
     }
     if description.reconciles and not description.lease:
         spec["strategy"] = {"type": "Recreate"}
-    metadata = _metadata(packaging.name, packaging)
+    metadata = _build_metadata(packaging.name, packaging)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
-def _pod_spec(description: ProgramDescription, packaging: Packaging) -> Document:
+def _build_pod_spec(description: ProgramDescription, packaging: Packaging) -> Document:
     pod: Document = {
         "serviceAccountName": packaging.name,
         "automountServiceAccountToken": True,
@@ -59,7 +62,7 @@ def _pod_spec(description: ProgramDescription, packaging: Packaging) -> Document
             "runAsUser": _USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(description, packaging)],
+        "containers": [_build_container(description, packaging)],
     }
     if packaging.replicas > 1:
         spread = {"labelSelector": {"matchLabels": _pod_labels(packaging)}}
@@ -72,7 +75,7 @@ def _pod_spec(description: ProgramDescription, packaging: Packaging) -> Document
     return pod
 
 
-def _container(description: ProgramDescription, packaging: Packaging) -> Document:
+def _build_container(description: ProgramDescription, packaging: Packaging) -> Document:
     name = "operator" if description.reconciles else packaging.name
     container: Document = {"name": name, "image": packaging.image}
     if packaging.command:
@@ -85,9 +88,9 @@ def _container(description: ProgramDescription, packaging: Packaging) -> Documen
         container["ports"] = ports
     if description.health_port:
         ready = "/readyz/webhooks" if _may_convert_own_objects(description) else "/readyz"
-        container["startupProbe"] = _probe(ready, periodSeconds=2, failureThreshold=90)
-        container["livenessProbe"] = _probe("/livez", periodSeconds=10, failureThreshold=3)
-        container["readinessProbe"] = _probe(ready, periodSeconds=5, failureThreshold=3)
+        container["startupProbe"] = _build_probe(ready, periodSeconds=2, failureThreshold=90)
+        container["livenessProbe"] = _build_probe("/livez", periodSeconds=10, failureThreshold=3)
+        container["readinessProbe"] = _build_probe(ready, periodSeconds=5, failureThreshold=3)
     container["resources"] = {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "256Mi"}}
     container["securityContext"] = {
         "allowPrivilegeEscalation": False,
@@ -109,7 +112,7 @@ def _may_convert_own_objects(description: ProgramDescription) -> bool:
     return server is not None and any(webhooks.conversions for webhooks in server.webhooks.webhooks)
 
 
-def _probe(path: str, **settings: int) -> Document:
+def _build_probe(path: str, **settings: int) -> Document:
     return {"httpGet": {"path": path, "port": "health"}, **settings}
 
 
@@ -139,17 +142,17 @@ def _volumes(description: ProgramDescription, packaging: Packaging) -> list[Docu
     return [{"name": name, **volumes[name]} for name in _mounts(description)]
 
 
-def disruption_budget(packaging: Packaging) -> Document:
+def build_disruption_budget(packaging: Packaging) -> Document:
     """Return the PodDisruptionBudget. It allows the eviction of a single replica, so nodes can be drained."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": _metadata(packaging.name, packaging),
+        "metadata": _build_metadata(packaging.name, packaging),
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": _pod_labels(packaging)}},
     }
 
 
-def network_policy(description: ProgramDescription, packaging: Packaging) -> Document:
+def build_network_policy(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the NetworkPolicy: ingress to the ports of the pods, egress to DNS and the API server.
 
     The API server and the kubelet are not in the network of pods, so no selector matches them. Only the ports
@@ -168,26 +171,26 @@ def network_policy(description: ProgramDescription, packaging: Packaging) -> Doc
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": _metadata(packaging.name, packaging),
+        "metadata": _build_metadata(packaging.name, packaging),
         "spec": spec,
     }
 
 
-def http_service(description: ProgramDescription, packaging: Packaging) -> Document:
+def build_http_service(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the Service through which clients in the cluster call the program."""
     target = "health" if description.http_port == description.health_port else "http"
-    return _service(packaging.name, packaging, {"name": "http", "port": 80, "targetPort": target})
+    return _build_service(packaging.name, packaging, {"name": "http", "port": 80, "targetPort": target})
 
 
-def webhook_service(packaging: Packaging, name: str) -> Document:
+def build_webhook_service(packaging: Packaging, name: str) -> Document:
     """Return the Service through which the API server calls webhooks."""
-    return _service(name, packaging, {"name": "webhooks", "port": 443, "targetPort": "webhooks"})
+    return _build_service(name, packaging, {"name": "webhooks", "port": 443, "targetPort": "webhooks"})
 
 
-def _service(name: str, packaging: Packaging, port: Document) -> Document:
+def _build_service(name: str, packaging: Packaging, port: Document) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(name, packaging),
+        "metadata": _build_metadata(name, packaging),
         "spec": {"selector": _pod_labels(packaging), "ports": [port]},
     }
