@@ -1,4 +1,4 @@
-"""A connection says where to dial, what to ask for and what to say, and refuses what it cannot mean."""
+"""A connection determines address, targets and headers, and refuses invalid values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ PEM = b"-----BEGIN CERTIFICATE-----\n"
         ("https://under_score.svc", "under_score.svc", 443, "under_score.svc", "under_score.svc:443"),
     ],
 )
-def test_a_server_is_taken_apart(server: str, host: str, port: int, host_header: str, authority: str) -> None:
+def test_a_server_url_is_split_into_its_parts(
+    server: str, host: str, port: int, host_header: str, authority: str
+) -> None:
     it = Connection(server=server)
     assert (it.host, it.port, it.host_header, it.authority) == (host, port, host_header, authority)
     assert it.address == (host, port)
@@ -61,7 +63,7 @@ def test_a_server_is_taken_apart(server: str, host: str, port: int, host_header:
         ("https://user:MARK@h?MARK", "a query"),
     ],
 )
-def test_a_server_that_cannot_be_meant_is_refused_by_a_sentence(server: str, complaint: str) -> None:
+def test_an_invalid_server_is_refused_with_the_reason(server: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint) as raised:
         Connection(server=server)
     assert "MARK" not in repr(raised.value)
@@ -77,13 +79,13 @@ def test_a_server_that_cannot_be_meant_is_refused_by_a_sentence(server: str, com
         ("https://h/k8s/c-1/", "/k8s/c-1/api/v1?limit=1"),
     ],
 )
-def test_a_target_stands_on_the_base_path(server: str, target: str) -> None:
+def test_a_target_is_appended_to_the_base_path(server: str, target: str) -> None:
     it = Connection(server=server)
     assert it.target("/api/v1?limit=1") == target
     assert it.url("/api/v1?limit=1") == f"https://h{target}"
 
 
-def test_a_target_without_a_slash_would_change_the_host() -> None:
+def test_a_target_without_a_slash_is_refused() -> None:
     with pytest.raises(ValueError, match="must begin with a slash"):
         Connection(server="https://h").target(".evil/api")
 
@@ -100,7 +102,7 @@ def test_a_target_without_a_slash_would_change_the_host() -> None:
         ("http://h:81/a", "http://p", ("p", 80), False, "http://h:81/a/x"),
     ],
 )
-def test_a_proxy_is_asked_for_a_tunnel_or_for_each_request(
+def test_a_proxy_opens_a_tunnel_for_https_and_forwards_requests_for_http(
     server: str, proxy: str, address: tuple[str, int], tunnelled: bool, target: str
 ) -> None:
     it = Connection(server=server, proxy=proxy)
@@ -108,7 +110,7 @@ def test_a_proxy_is_asked_for_a_tunnel_or_for_each_request(
     assert it.forwarded is (bool(proxy) and not tunnelled)
 
 
-def test_a_proxys_password_is_sent_unescaped_and_never_shown() -> None:
+def test_the_password_of_a_proxy_is_sent_unescaped_and_never_shown() -> None:
     it = Connection(server="https://h", proxy="http://us%65r:M%41RK@p:3128")
     assert it.proxy_headers == (("Proxy-Authorization", "Basic dXNlcjpNQVJL"),)
     assert it.proxy_url is not None
@@ -127,37 +129,37 @@ def test_socks_and_a_proxy_without_a_user_need_no_header() -> None:
 @pytest.mark.parametrize(
     "proxy", ["p:3128", "ftp://u:MARK@p", "http://u:MA/MARK@p", "http://u:MARK@", "http://u:MARK@p/x?y"]
 )
-def test_a_proxy_that_cannot_be_meant_is_refused_without_its_password(proxy: str) -> None:
+def test_an_invalid_proxy_is_refused_without_its_password(proxy: str) -> None:
     with pytest.raises(ConfigError, match="the proxy") as raised:
         Connection(server="https://h", proxy=proxy)
     assert "MARK" not in repr(raised.value)
 
 
-def test_the_name_in_the_certificate_may_be_another_than_the_host() -> None:
+def test_the_name_in_the_certificate_may_differ_from_the_host() -> None:
     assert Connection(server="https://10.0.0.1:6443").tls_name == "10.0.0.1"
     assert Connection(server="https://[fe80::1%25eth0]").tls_name == "fe80::1"
     assert Connection(server="https://10.0.0.1", tls_server_name="api").tls_name == "api"
 
 
-def test_certificate_and_key_go_together() -> None:
+def test_a_certificate_requires_a_key() -> None:
     with pytest.raises(ConfigError, match="the client key is missing"):
         Connection(server="https://h", client_certificate=PEM)
     with pytest.raises(ConfigError, match="the client certificate is missing"):
         Connection(server="https://h", client_key=PEM)
 
 
-def test_a_ca_that_would_not_be_asked_is_refused() -> None:
+def test_an_unused_ca_is_refused() -> None:
     with pytest.raises(ConfigError, match="insecure connection"):
         Connection(server="https://h", ca=PEM, insecure=True)
 
 
-def test_what_is_not_pem_is_refused_here_and_not_by_a_riddle_of_openssl() -> None:
+def test_a_value_that_is_not_pem_is_refused_with_a_clear_error() -> None:
     with pytest.raises(ConfigError, match="ca is not PEM"):
         Connection(server="https://h", ca=b"0\x82")
 
 
 @pytest.mark.parametrize("header", [("", "x"), ("a\n", "x"), ("a", "MARK\r\nb: c")])
-def test_a_header_cannot_smuggle_another(header: tuple[str, str]) -> None:
+def test_a_header_value_cannot_inject_another_header(header: tuple[str, str]) -> None:
     with pytest.raises(ConfigError, match="the header") as raised:
         Connection(server="https://h", headers=(header,))
     assert "MARK" not in str(raised.value)
@@ -182,7 +184,7 @@ def test_equal_connections_may_share_a_pool() -> None:
     assert connection != Connection(server="https://h", client_certificate=PEM, client_key=PEM)
 
 
-def test_a_request_goes_out_with_what_it_lacks() -> None:
+def test_missing_headers_are_added_to_a_request() -> None:
     it = Connection(server="https://h:6443/base", headers=(("User-Agent", "me"), ("X-Tenant", "a")))
     request = RawRequest("GET", "/api", (("accept", "x"), ("user-agent", "other")), b"body")
     assert it.outgoing(request) == RawRequest(
@@ -193,7 +195,7 @@ def test_a_request_goes_out_with_what_it_lacks() -> None:
     )
 
 
-def test_a_request_that_a_proxy_reads_goes_out_whole_and_with_its_password() -> None:
+def test_a_request_through_a_forwarding_proxy_has_a_full_url_and_the_password() -> None:
     it = Connection(server="http://h", proxy="http://u:p@proxy")
     assert it.outgoing(RawRequest("GET", "/api")) == RawRequest(
         "GET", "http://h/api", (("Host", "h"), ("Proxy-Authorization", "Basic dTpw"))

@@ -1,8 +1,7 @@
-"""The credentials machine against an issuer whose tokens expire, are revoked, come late, or do not come.
+"""The credentials machine against an issuer whose tokens expire, are revoked, arrive late or not at all.
 
-Whatever happens: one task at a time, one reply for each request, no expired token is sent, a server that
-refuses everything makes no loop of tasks, and nothing shows a token. Once all is well again, requests are
-served.
+Invariants: one task at a time, one reply for each request, no expired token is sent, a server that refuses
+every request causes no loop of tasks, and nothing shows a token. After the last fault requests are served.
 """
 
 from __future__ import annotations
@@ -25,7 +24,13 @@ IDENTITIES: Final = {
     "files": Identity(token_file="/token"),
     "oidc": Identity(oidc=Oidc(issuer="https://id", client_id="me", refresh_token="SECRET-refresh")),
 }
-LIVES: Final = (-50.0, 5.0, 30.0, 600.0, 7200.0)  # seconds; one token has expired before it arrives
+LIVES: Final = (
+    -50.0,
+    5.0,
+    30.0,
+    600.0,
+    7200.0,
+)  # seconds; the negative lifetime is a token that expired before its arrival
 
 Task = c.ReadFiles | c.RunPlugin | c.Discover | c.Redeem
 
@@ -36,7 +41,7 @@ def jwt(name: str, expires: float) -> str:
 
 
 class CredentialsModel(RuleBasedStateMachine):
-    """The driver, the issuer and the API server, each in its simplest form."""
+    """The simplest driver, issuer and API server."""
 
     @initialize(identity=st.sampled_from(sorted(IDENTITIES)))
     def begin(self, identity: str) -> None:
@@ -44,41 +49,44 @@ class CredentialsModel(RuleBasedStateMachine):
         self.state = c.begin(IDENTITIES[identity], self.now)
         self.task: Task | None = None
         self.issued = 0
-        self.ends: dict[str, float] = {}  # when each token expires, as far as the machine was told
+        self.expirations: dict[str, float] = {}  # the expiration of each token that the machine knows
         self.revoked: set[str] = set()
         self.used: list[Credentials] = []
-        self.failed: tuple[int, float] = (0, BEGIN)  # failures in a row, and when the last one was
-        self.pressed: tuple[int, float] = (
+        self.failure_streak: tuple[int, float] = (
             0,
             BEGIN,
-        )  # renewals for a 401 in a row, and when the last one ended
-        self.for_a_401 = False
+        )  # consecutive failures, and the time of the last failure
+        self.renewal_streak: tuple[int, float] = (
+            0,
+            BEGIN,
+        )  # consecutive renewals after a 401, and the time of the last renewal
+        self.is_after_401 = False
 
     def step(self, event: c.Event) -> list[c.Action]:
-        """Step, keep the task, and return the other actions."""
+        """Step, store the task, and return the other actions."""
         self.state, actions = c.step(self.state, event, self.now)
-        rest: list[c.Action] = []
+        other_actions: list[c.Action] = []
         for action in actions:
             assert "SECRET" not in repr(action)
             if isinstance(action, Task):
                 assert self.task is None, "two tasks at a time"
-                failures, last = self.failed
+                failures, last = self.failure_streak
                 assert not failures or self.now >= last + min(60.0, 2.0 ** (failures - 1)), "no backoff"
                 self.task = action
             else:
-                rest.append(action)
-        return rest
+                other_actions.append(action)
+        return other_actions
 
     def request(self) -> c.UseCredentials | c.Wait | c.RefuseRequest:
         """Ask for credentials, and check the reply."""
-        started = self.task
+        previous_task = self.task
         [reply] = self.step(c.CredentialsRequested())
-        if started is None and self.task is not None:
-            self.for_a_401 = False
+        if previous_task is None and self.task is not None:
+            self.is_after_401 = False
         match reply:
             case c.UseCredentials(credentials):
                 token = credentials.authorization
-                assert self.now < self.ends[token], "an expired token was sent"
+                assert self.now < self.expirations[token], "an expired token was sent"
                 assert not self.used or credentials.generation >= self.used[-1].generation
                 if self.used and credentials.generation == self.used[-1].generation:
                     assert token == self.used[-1].authorization
@@ -93,13 +101,15 @@ class CredentialsModel(RuleBasedStateMachine):
         return reply
 
     def refuse(self, credentials: Credentials) -> None:
-        """Tell the machine of a 401."""
-        started = self.task
+        """Report a 401 to the machine."""
+        previous_task = self.task
         assert self.step(c.CredentialsRejected(credentials.generation)) == []
-        if started is None and self.task is not None:
-            self.for_a_401 = True
-            times, since = self.pressed
-            assert not times or self.now >= since + min(300.0, 2.0 ** (times - 1)), "a loop of renewals"
+        if previous_task is None and self.task is not None:
+            self.is_after_401 = True
+            failure_count, since = self.renewal_streak
+            assert not failure_count or self.now >= since + min(300.0, 2.0 ** (failure_count - 1)), (
+                "a loop of renewals"
+            )
 
     @rule(seconds=st.sampled_from((0.1, 1.0, 9.0, 60.0, 301.0, 4000.0)))
     def wait(self, seconds: float) -> None:
@@ -113,11 +123,11 @@ class CredentialsModel(RuleBasedStateMachine):
 
     @rule()
     def revoke(self) -> None:
-        self.revoked |= set(self.ends)
+        self.revoked |= set(self.expirations)
 
     @precondition(lambda self: len(self.used) > 1)
     @rule(data=st.data())
-    def hear_a_late_401(self, data: st.DataObject) -> None:
+    def receive_a_late_401(self, data: st.DataObject) -> None:
         old = data.draw(st.sampled_from(self.used))
         previous, task = self.state, self.task
         self.refuse(old)
@@ -133,28 +143,28 @@ class CredentialsModel(RuleBasedStateMachine):
             task, self.task = self.task, None
             self.step(self.outcome_of(task, life))
             assert isinstance(self.state, c.Active | c.Renewing)
-        self.failed = (0, self.now)
-        if self.for_a_401:
-            times, since = self.pressed
-            well = current is not None and self.now >= since + 300.0
-            self.pressed = (1 if well else times + 1, self.now)
+        self.failure_streak = (0, self.now)
+        if self.is_after_401:
+            failure_count, since = self.renewal_streak
+            is_recovered = current is not None and self.now >= since + 300.0
+            self.renewal_streak = (1 if is_recovered else failure_count + 1, self.now)
         elif current is None:
-            self.pressed = (0, self.now)
+            self.renewal_streak = (0, self.now)
 
     def outcome_of(self, task: Task, life: float) -> c.Event:
-        """What a task brings if all is well; a new token at its end."""
+        """Return the result of a successful task; the last task returns a new token."""
         if isinstance(task, c.Discover):
             return c.Responded(200, (), b'{"token_endpoint": "https://id/token"}')
         self.issued += 1
         name, end = f"SECRET-{self.issued}", self.now + life
         if isinstance(task, c.Redeem):
             token = jwt(name, end)
-            self.ends[f"Bearer {token}"] = max(end, self.now + 10.0)
+            self.expirations[f"Bearer {token}"] = max(end, self.now + 10.0)
             return c.Responded(200, (), json.dumps({"id_token": token}).encode())
         if isinstance(task, c.ReadFiles):
-            self.ends[f"Bearer {name}"] = float("inf")
+            self.expirations[f"Bearer {name}"] = float("inf")
             return c.FilesRead((name.encode(),))
-        self.ends[f"Bearer {name}"] = max(int(end), self.now + 10.0)
+        self.expirations[f"Bearer {name}"] = max(int(end), self.now + 10.0)
         stamp = datetime.fromtimestamp(int(end), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         status = {"token": name, "expirationTimestamp": stamp}
         output = {"apiVersion": API, "kind": "ExecCredential", "status": status}
@@ -176,27 +186,27 @@ class CredentialsModel(RuleBasedStateMachine):
         [warning] = self.step(event)
         assert isinstance(warning, c.Warn)
         assert "SECRET" not in warning.reason
-        self.failed = (self.failed[0] + 1, self.now)
+        self.failure_streak = (self.failure_streak[0] + 1, self.now)
 
     @precondition(lambda self: self.task is not None)
     @rule()
     def abandon(self) -> None:
         self.task = None
         assert self.step(c.Cancelled()) == []
-        failures, _ = self.failed
-        self.failed = (failures, -1e9)  # the next request may start it again at once
+        failures, _ = self.failure_streak
+        self.failure_streak = (failures, -1e9)  # the next request may start the task again
 
     @invariant()
-    def the_task_is_that_of_the_state(self) -> None:
+    def task_matches_the_state(self) -> None:
         renewing = self.state if isinstance(self.state, c.Renewing) else None
         assert (renewing.task if renewing else None) == self.task
 
     @invariant()
-    def nothing_shows_a_token(self) -> None:
+    def no_token_is_shown(self) -> None:
         assert "SECRET" not in repr(self.state)
 
     def teardown(self) -> None:
-        """All is well from now on: after the longest backoff and the longest doubt a request is served."""
+        """End all faults: a request is served after the maximum backoff and the maximum delay of renewals."""
         if not hasattr(self, "state"):
             return
         if self.task is not None:

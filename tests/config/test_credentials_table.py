@@ -1,4 +1,4 @@
-"""The credentials machine, row by row; every pair of state and event that has no row is refused."""
+"""The transition table of the credentials machine; every other pair of state and event is refused."""
 
 from __future__ import annotations
 
@@ -89,22 +89,24 @@ EMPTY: Final = c.BackingOff(PLUGIN, None, 1, NOW + 1, "because")
 AT_900: Final = "1970-01-12T14:01:40Z"  # NOW + 900
 
 
-def held(context: c.RenewalContext, **fields: Any) -> c.Active:
+def active(context: c.RenewalContext, **fields: Any) -> c.Active:
     return c.Active(context, replace(ENDLESS, **fields))
 
 
-def troubled(state: c.Renewing, reason: str, *, delay: float = 1.0) -> c.BackingOff:
+def backing_off(state: c.Renewing, reason: str, *, delay: float = 1.0) -> c.BackingOff:
     return c.BackingOff(state.context, state.current, state.failures + 1, NOW + delay, reason)
 
 
-def failed(state: c.Renewing, reason: str, *, delay: float = 1.0) -> tuple[c.State, tuple[c.Action, ...]]:
-    return troubled(state, reason, delay=delay), (c.Warn(reason),)
+def fail_renewal(
+    state: c.Renewing, reason: str, *, delay: float = 1.0
+) -> tuple[c.State, tuple[c.Action, ...]]:
+    return backing_off(state, reason, delay=delay), (c.Warn(reason),)
 
 
 Row = tuple[str, c.State, c.Event, float, tuple[c.State, tuple[c.Action, ...]]]
 
 ROWS: Final[list[Row]] = [
-    # What cannot be renewed.
+    # Fixed credentials.
     ("fixed credentials are used", FIXED, c.CredentialsRequested(), NOW, (FIXED, (c.UseCredentials(ONE),))),
     (
         "a 401 for fixed credentials is told, and nothing is done",
@@ -135,49 +137,49 @@ ROWS: Final[list[Row]] = [
         READING,
         c.FilesRead((b" one\n",)),
         NOW,
-        (held(FILES, renew_at=NOW + 60), ()),
+        (active(FILES, renew_at=NOW + 60), ()),
     ),
     (
         "a token that did not change keeps its generation",
         c.Renewing(FILES, READ, HOLDING),
         c.FilesRead((b"one",)),
         NOW + 70,
-        (held(FILES, renew_at=NOW + 130), ()),
+        (active(FILES, renew_at=NOW + 130), ()),
     ),
     (
         "a token that changed has the next generation",
         c.Renewing(FILES, READ, HOLDING),
         c.FilesRead((b"two",)),
         NOW + 70,
-        (held(FILES, credentials=TWO, renew_at=NOW + 130), ()),
+        (active(FILES, credentials=TWO, renew_at=NOW + 130), ()),
     ),
     (
         "a file that cannot be read keeps the old token",
         c.Renewing(FILES, READ, HOLDING),
         c.FilesRead((UnreadableFile("no such file", missing=True),)),
         NOW,
-        failed(c.Renewing(FILES, READ, HOLDING), "/token cannot be read: no such file"),
+        fail_renewal(c.Renewing(FILES, READ, HOLDING), "/token cannot be read: no such file"),
     ),
     (
         "an empty file is not a token",
         READING,
         c.FilesRead((b" \n",)),
         NOW,
-        failed(READING, "/token is empty"),
+        fail_renewal(READING, "/token is empty"),
     ),
     (
         "two words are not one token",
         READING,
         c.FilesRead((b"MARK MARK",)),
         NOW,
-        failed(READING, "/token does not contain a token"),
+        fail_renewal(READING, "/token does not contain a token"),
     ),
     (
         "two lines are not one token",
         READING,
         c.FilesRead((b"MARK\nMARK",)),
         NOW,
-        failed(READING, "/token does not contain a token"),
+        fail_renewal(READING, "/token does not contain a token"),
     ),
     # Plugins.
     (
@@ -185,28 +187,28 @@ ROWS: Final[list[Row]] = [
         c.Renewing(PLUGIN, RUN),
         c.PluginExited(0, output("one")),
         NOW,
-        (held(PLUGIN), ()),
+        (active(PLUGIN), ()),
     ),
     (
         "a plugin is asked again a minute before the end",
         c.Renewing(PLUGIN, RUN),
         c.PluginExited(0, output("one", expires=AT_900)),
         NOW,
-        (held(PLUGIN, renew_at=NOW + 840, expires=NOW + 900), ()),
+        (active(PLUGIN, renew_at=NOW + 840, expires=NOW + 900), ()),
     ),
     (
         "a short life is renewed after nine tenths of it",
         c.Renewing(PLUGIN, RUN),
         c.PluginExited(0, output("one", expires=AT_900)),
         NOW + 800,
-        (held(PLUGIN, accepted_since=NOW + 800, renew_at=NOW + 890, expires=NOW + 900), ()),
+        (active(PLUGIN, accepted_since=NOW + 800, renew_at=NOW + 890, expires=NOW + 900), ()),
     ),
     (
         "what has expired on arrival is used for ten seconds",
         c.Renewing(PLUGIN, RUN),
         c.PluginExited(0, output("one", expires=AT_900)),
         NOW + 5000,
-        (held(PLUGIN, accepted_since=NOW + 5000, renew_at=NOW + 5009, expires=NOW + 5010), ()),
+        (active(PLUGIN, accepted_since=NOW + 5000, renew_at=NOW + 5009, expires=NOW + 5010), ()),
     ),
     (
         "a new client certificate closes the connections that show the old one",
@@ -214,7 +216,7 @@ ROWS: Final[list[Row]] = [
         c.PluginExited(0, output("one", certificate=OTHER)),
         NOW,
         (
-            held(PLUGIN, credentials=replace(ONE, generation=2, client_certificate=OTHER, client_key=KEY)),
+            active(PLUGIN, credentials=replace(ONE, generation=2, client_certificate=OTHER, client_key=KEY)),
             (c.CloseConnections(),),
         ),
     ),
@@ -223,14 +225,14 @@ ROWS: Final[list[Row]] = [
         RUNNING,
         c.PluginExited(3, b"MARK"),
         NOW,
-        failed(RUNNING, "the plugin 'login' exited with 3"),
+        fail_renewal(RUNNING, "the plugin 'login' exited with 3"),
     ),
     (
         "a plugin that prints garbage is told, and the garbage is not",
         RUNNING,
         c.PluginExited(0, b"MARK: [MARK\n"),
         NOW,
-        failed(
+        fail_renewal(
             RUNNING,
             "the output of the plugin 'login', line 2: did not find expected ',' or ']'",
         ),
@@ -240,14 +242,14 @@ ROWS: Final[list[Row]] = [
         RUNNING,
         c.PluginMissing(),
         NOW,
-        failed(RUNNING, "the program 'login', which prints the credentials, does not exist; get it"),
+        fail_renewal(RUNNING, "the program 'login', which prints the credentials, does not exist; get it"),
     ),
     (
         "a plugin that hangs was killed",
         RUNNING,
         c.Failed("it did not end within 120 s"),
         NOW,
-        failed(RUNNING, "the plugin 'login': it did not end within 120 s"),
+        fail_renewal(RUNNING, "the plugin 'login': it did not end within 120 s"),
     ),
     # OpenID Connect.
     ("the provider is asked twice", DISCOVERING, PROVIDER, NOW, (REDEEMING, (REDEEM,))),
@@ -257,7 +259,7 @@ ROWS: Final[list[Row]] = [
         c.Responded(200, (), json.dumps({"id_token": jwt(NOW + 900), "refresh_token": "r2"}).encode()),
         NOW,
         (
-            held(
+            active(
                 c.RenewalContext(
                     identity=Identity(oidc=replace(OIDC_CLIENT, id_token=jwt(NOW + 900), refresh_token="r2"))
                 ),
@@ -273,16 +275,16 @@ ROWS: Final[list[Row]] = [
         REDEEMING,
         c.Responded(400, (), b'{"error": "invalid_grant", "error_description": "MARK"}'),
         NOW,
-        failed(REDEEMING, "the response of the identity provider is 400: invalid_grant"),
+        fail_renewal(REDEEMING, "the response of the identity provider is 400: invalid_grant"),
     ),
     (
         "a provider that cannot be reached is named",
         DISCOVERING,
         c.Failed("connection refused"),
         NOW,
-        failed(DISCOVERING, "the request to the identity provider at id: connection refused"),
+        fail_renewal(DISCOVERING, "the request to the identity provider at id: connection refused"),
     ),
-    # In time.
+    # Renewal before the expiration.
     ("what holds is used", HELD, c.CredentialsRequested(), NOW + 539, (HELD, (c.UseCredentials(ONE),))),
     (
         "what is due is renewed and still used",
@@ -347,32 +349,32 @@ ROWS: Final[list[Row]] = [
         replace(RUNNING, current=ENDLESS, rejected=True),
         c.PluginExited(0, output("two")),
         NOW + 5,
-        (held(PLUGIN, credentials=TWO, accepted_since=NOW + 5, rejections=1), ()),
+        (active(PLUGIN, credentials=TWO, accepted_since=NOW + 5, rejections=1), ()),
     ),
     (
         "new credentials that are refused at once are not renewed at once",
-        held(PLUGIN, rejections=1),
+        active(PLUGIN, rejections=1),
         c.CredentialsRejected(1),
         NOW + 0.9,
-        (held(PLUGIN, rejections=1), ()),
+        (active(PLUGIN, rejections=1), ()),
     ),
     (
         "they are a second later",
-        held(PLUGIN, rejections=1),
+        active(PLUGIN, rejections=1),
         c.CredentialsRejected(1),
         NOW + 1,
         (c.Renewing(PLUGIN, RUN, replace(ENDLESS, rejections=1), rejected=True), (RUN,)),
     ),
     (
         "the fourth in a row after eight",
-        held(PLUGIN, rejections=4),
+        active(PLUGIN, rejections=4),
         c.CredentialsRejected(1),
         NOW + 7.9,
-        (held(PLUGIN, rejections=4), ()),
+        (active(PLUGIN, rejections=4), ()),
     ),
     (
         "the five-thousandth after five minutes",
-        held(PLUGIN, rejections=5000),
+        active(PLUGIN, rejections=5000),
         c.CredentialsRejected(1),
         NOW + 300,
         (c.Renewing(PLUGIN, RUN, replace(ENDLESS, rejections=5000), rejected=True), (RUN,)),
@@ -382,16 +384,16 @@ ROWS: Final[list[Row]] = [
         replace(RUNNING, current=replace(ENDLESS, rejections=5000), rejected=True),
         c.PluginExited(0, output("two")),
         NOW + 300,
-        (held(PLUGIN, credentials=TWO, accepted_since=NOW + 300, rejections=1), ()),
+        (active(PLUGIN, credentials=TWO, accepted_since=NOW + 300, rejections=1), ()),
     ),
     (
         "a renewal in time forgives no doubt",
         replace(RUNNING, current=replace(ENDLESS, rejections=2)),
         c.PluginExited(0, output("two")),
         NOW + 9,
-        (held(PLUGIN, credentials=TWO, rejections=2), ()),
+        (active(PLUGIN, credentials=TWO, rejections=2), ()),
     ),
-    # Trouble.
+    # Failures.
     (
         "what still holds is used in trouble",
         TROUBLED,
@@ -440,21 +442,21 @@ ROWS: Final[list[Row]] = [
         replace(RUNNING, failures=3),
         c.Failed("x"),
         NOW,
-        failed(replace(RUNNING, failures=3), "the plugin 'login': x", delay=8),
+        fail_renewal(replace(RUNNING, failures=3), "the plugin 'login': x", delay=8),
     ),
     (
         "the five-thousandth a minute",
         replace(RUNNING, failures=4999),
         c.Failed("x"),
         NOW,
-        failed(replace(RUNNING, failures=4999), "the plugin 'login': x", delay=60),
+        fail_renewal(replace(RUNNING, failures=4999), "the plugin 'login': x", delay=60),
     ),
     (
         "success forgets the failures",
         replace(RUNNING, failures=7, current=None),
         c.PluginExited(0, output("one")),
         NOW,
-        (held(PLUGIN), ()),
+        (active(PLUGIN), ()),
     ),
     (
         "a task that was given up is nobody's failure",
@@ -469,7 +471,7 @@ ROWS: Final[list[Row]] = [
 @pytest.mark.parametrize(
     ("state", "event", "now", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
-def test_a_row(
+def test_a_row_of_the_table(
     state: c.State, event: c.Event, now: float, expected: tuple[c.State, tuple[c.Action, ...]]
 ) -> None:
     assert c.step(state, event, now) == expected
@@ -492,7 +494,7 @@ def kind(state: c.State) -> tuple[type, type | None]:
     return type(state), type(state.task) if isinstance(state, c.Renewing) else None
 
 
-# Rows that hold for every task stand in the table for one.
+# Rows that apply to every task are in the table for a single task.
 ANY_TASK: Final = (c.CredentialsRequested, c.CredentialsRejected, c.Failed, c.Cancelled)
 IN_TABLE: Final = {(kind(row[1]), type(row[2])) for row in ROWS} | {
     (kind(state), event) for state in STATES if isinstance(state, c.Renewing) for event in ANY_TASK
@@ -506,7 +508,7 @@ def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 @pytest.mark.parametrize("state", STATES, ids=lambda state: "-".join(str(k) for k in kind(state)))
-def test_every_pair_is_in_the_table_or_refused(state: c.State, event: c.Event) -> None:
+def test_every_pair_outside_the_table_is_refused(state: c.State, event: c.Event) -> None:
     if (kind(state), type(event)) in IN_TABLE:
         c.step(state, event, NOW)
     else:
@@ -514,10 +516,10 @@ def test_every_pair_is_in_the_table_or_refused(state: c.State, event: c.Event) -
             c.step(state, event, NOW)
 
 
-# How it begins.
+# The initial state.
 
 
-def test_fixed_credentials_are_in_hand_at_once() -> None:
+def test_fixed_credentials_are_active_immediately() -> None:
     token = c.begin(Identity(token="one"), NOW)
     assert isinstance(token, c.Static)
     assert token.credentials.authorization == "Bearer one"
@@ -532,7 +534,7 @@ def test_fixed_credentials_are_in_hand_at_once() -> None:
     assert nobody.credentials == c.Credentials()
 
 
-def test_certificate_files_go_with_a_token() -> None:
+def test_certificate_files_may_accompany_a_token() -> None:
     identity = Identity(token="one", certificate_file="/crt", key_file="/key")
     reading, [task, _] = c.step(c.begin(identity, NOW), c.CredentialsRequested(), NOW)
     assert task == c.ReadFiles(("/crt", "/key"))
@@ -548,7 +550,7 @@ def test_certificate_files_go_with_a_token() -> None:
     assert rotated.current.credentials.generation == 2
 
 
-def test_certificate_and_key_may_be_one_file() -> None:
+def test_certificate_and_key_may_be_in_the_same_file() -> None:
     identity = Identity(certificate_file="/pem", key_file="/pem")
     assert identity.files == ("/pem",)
     reading, _ = c.step(c.begin(identity, NOW), c.CredentialsRequested(), NOW)
@@ -566,7 +568,7 @@ def test_certificate_and_key_may_be_one_file() -> None:
         ("Always", True, True, 600),
     ],
 )
-def test_a_plugin_talks_to_people_where_there_are_some(
+def test_a_plugin_is_interactive_on_a_terminal(
     mode: str, terminal: bool, interactive: bool, timeout: float
 ) -> None:
     state = c.begin(Identity(plugin=Plugin(command="x", mode=mode)), NOW, has_terminal=terminal)
@@ -576,7 +578,7 @@ def test_a_plugin_talks_to_people_where_there_are_some(
     assert json.loads(dict(task.env)["KUBERNETES_EXEC_INFO"])["spec"] == {"interactive": interactive}
 
 
-def test_a_plugin_that_must_talk_is_refused_where_nobody_is() -> None:
+def test_a_plugin_that_requires_a_terminal_is_refused_without_a_terminal() -> None:
     with pytest.raises(ConfigError, match="there is no terminal"):
         c.begin(Identity(plugin=Plugin(command="x", mode="Always")), NOW, has_terminal=False)
 
@@ -593,14 +595,12 @@ def test_a_plugin_that_must_talk_is_refused_where_nobody_is() -> None:
         (jwt(NOW - 1), "", c.Static),
     ],
 )
-def test_an_id_token_that_still_holds_is_used_first(
-    id_token: str, refresh_token: str, expected: type
-) -> None:
+def test_a_valid_id_token_is_used_first(id_token: str, refresh_token: str, expected: type) -> None:
     oidc = Oidc(issuer="https://id", client_id="me", id_token=id_token, refresh_token=refresh_token)
     assert type(c.begin(Identity(oidc=oidc), NOW)) is expected
 
 
-def test_what_the_provider_is_asked() -> None:
+def test_a_renewal_requests_the_discovery_and_the_token_of_the_provider() -> None:
     assert DISCOVER.connection.server == "https://id/realm"
     assert (DISCOVER.request.method, DISCOVER.request.target) == ("GET", "/.well-known/openid-configuration")
     assert REDEEM.connection.authority == "id:8443"
@@ -609,7 +609,7 @@ def test_what_the_provider_is_asked() -> None:
     assert REDEEM.request.body == b"grant_type=refresh_token&refresh_token=r1"
 
 
-def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
+def test_the_secret_is_sent_in_the_form_if_the_provider_requires_it() -> None:
     body = b'{"token_endpoint":"https://id/t","token_endpoint_auth_methods_supported":["client_secret_post"]}'
     _, [task] = c.step(DISCOVERING, c.Responded(200, (), body), NOW)
     assert isinstance(task, c.Redeem)
@@ -630,7 +630,7 @@ def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
         (c.Responded(200, (), b"[" * 100_000), "is not valid JSON"),
     ],
 )
-def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Responded, reason: str) -> None:
+def test_an_invalid_response_of_a_provider_is_a_failure(answer: c.Responded, reason: str) -> None:
     state, [warn] = c.step(DISCOVERING, answer, NOW)
     assert isinstance(state, c.BackingOff)
     assert isinstance(warn, c.Warn)
@@ -638,13 +638,13 @@ def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Responded, reason:
     assert "MARK" not in warn.reason
 
 
-def test_a_grant_without_an_id_token_is_trouble() -> None:
+def test_a_grant_without_an_id_token_is_a_failure() -> None:
     state, _ = c.step(REDEEMING, c.Responded(200, (), b'{"access_token": "MARK"}'), NOW)
     assert isinstance(state, c.BackingOff)
     assert "no id_token" in state.reason
 
 
-def test_ten_requests_that_meet_an_expired_token_run_one_plugin() -> None:
+def test_ten_requests_with_an_expired_token_run_a_single_plugin() -> None:
     state: c.State = HELD
     tasks, waiting = 0, 0
     for _ in range(10):
@@ -657,7 +657,7 @@ def test_ten_requests_that_meet_an_expired_token_run_one_plugin() -> None:
     assert answers == [(c.UseCredentials(TWO),)] * 10
 
 
-def test_ten_401s_for_one_token_run_one_plugin() -> None:
+def test_ten_401s_for_the_same_token_run_a_single_plugin() -> None:
     state: c.State = HELD
     tasks = 0
     for _ in range(10):
@@ -670,7 +670,7 @@ def test_ten_401s_for_one_token_run_one_plugin() -> None:
     assert tasks == 1
 
 
-def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> None:
+def test_a_server_that_refuses_everything_causes_no_loop_of_plugins() -> None:
     state: c.State = HELD
     runs, now = 0, NOW
     while now < NOW + 500:
@@ -683,7 +683,7 @@ def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> Non
     assert runs <= 11
 
 
-def test_credentials_sign_a_request_that_has_none() -> None:
+def test_credentials_are_added_to_a_request_without_authorization() -> None:
     request = RawRequest("GET", "/api")
     assert ONE.sign(request).headers == (("Authorization", "Bearer one"),)
     own_arrows = request.with_headers(("authorization", "Bearer mine"))

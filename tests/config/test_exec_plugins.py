@@ -1,4 +1,4 @@
-"""What a plugin prints becomes credentials, in YAML or JSON, of the version that it is configured with."""
+"""The output of an exec plugin in YAML or JSON becomes credentials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BETA: Final = "client.authentication.k8s.io/v1beta1"
 PEM: Final = "-----BEGIN X-----"
 
 
-def read(stdout: str | bytes, version: str = V1) -> c.State:
+def parse_output(stdout: str | bytes, version: str = V1) -> c.State:
     identity = Identity(plugin=Plugin(command="login", api_version=version))
     renewing, [task, _] = c.step(c.begin(identity, 0.0), c.CredentialsRequested(), 0.0)
     assert isinstance(task, c.RunPlugin)
@@ -32,21 +32,21 @@ def read(stdout: str | bytes, version: str = V1) -> c.State:
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_yaml_and_json_are_read(stdout: str, version: str, encoding: str) -> None:
-    state = read(stdout.encode(encoding), version)
+    state = parse_output(stdout.encode(encoding), version)
     assert isinstance(state, c.Active)
     assert state.current.credentials == c.Credentials(authorization="Bearer t")
 
 
-def test_a_pair_without_a_token_is_enough_and_both_go_together() -> None:
+def test_a_certificate_needs_no_token_and_requires_a_key() -> None:
     front = f'{{"kind":"ExecCredential","apiVersion":"{V1}","status":'
     pair = f'"clientCertificateData":"{PEM}","clientKeyData":"{PEM}"'
-    state = read(f"{front}{{{pair}}}}}")
+    state = parse_output(f"{front}{{{pair}}}}}")
     assert isinstance(state, c.Active)
     assert (state.current.credentials.authorization, state.current.credentials.pair) == (
         "",
         (PEM.encode(), PEM.encode()),
     )
-    state = read(f'{front}{{{pair},"token":"t"}}}}')
+    state = parse_output(f'{front}{{{pair},"token":"t"}}}}')
     assert isinstance(state, c.Active)
     assert state.current.credentials.authorization == "Bearer t"
 
@@ -61,8 +61,8 @@ def test_a_pair_without_a_token_is_enough_and_both_go_together() -> None:
         ("9999-12-31T23:59:59Z", 253402300799.0),
     ],
 )
-def test_it_says_when_they_expire(time: str, expires: float) -> None:
-    state = read(
+def test_the_expiration_is_read(time: str, expires: float) -> None:
+    state = parse_output(
         f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, expirationTimestamp: '{time}'}}"
     )
     assert isinstance(state, c.Active)
@@ -102,8 +102,8 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
         ("\udcff".encode("utf-8", "surrogateescape"), "not UTF-8"),
     ],
 )
-def test_what_makes_no_sense_is_trouble_with_the_plugins_name(stdout: str | bytes, reason: str) -> None:
-    state = read(stdout)
+def test_the_error_for_invalid_output_names_the_plugin(stdout: str | bytes, reason: str) -> None:
+    state = parse_output(stdout)
     assert isinstance(state, c.BackingOff)
     assert state.reason.startswith("the output of the plugin 'login'")
     assert reason in state.reason

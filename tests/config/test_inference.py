@@ -1,4 +1,4 @@
-"""What a client needs, found in kubectl's order; the files are read by somebody else."""
+"""The configuration of a client is inferred in kubectl's order; the caller reads the files."""
 
 from __future__ import annotations
 
@@ -50,34 +50,34 @@ def kubeconfig(
     return {"/k/config": json.dumps(value).encode()}
 
 
-def asked(
+def infer_from(
     files: Mapping[str, bytes | UnreadableFile],
     overrides: Overrides | None = None,
     environ: Mapping[str, str] | None = None,
     home: str = "",
 ) -> tuple[Config, list[str]]:
-    """The end of the conversation, and each file that was asked for. What is not given is not there."""
-    told: dict[str, bytes | UnreadableFile] = {}
+    """Infer a configuration, and return it with the requested paths; other files are missing."""
+    known_files: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k/config"} if environ is None else environ
-    while isinstance(result := infer(environ, told, overrides, home=home), Needs):
+    while isinstance(result := infer(environ, known_files, overrides, home=home), Needs):
         assert result.paths
-        assert not told.keys() & set(result.paths)
-        told |= {path: files.get(path, NOT_THERE) for path in result.paths}
-    return result, [*told]
+        assert not known_files.keys() & set(result.paths)
+        known_files |= {path: files.get(path, NOT_THERE) for path in result.paths}
+    return result, [*known_files]
 
 
-# In which order.
+# Order.
 
 
 def test_kubeconfig_comes_before_the_pod() -> None:
-    config, read = asked(kubeconfig(), environ=POD | {"KUBECONFIG": "/k/config"})
+    config, read = infer_from(kubeconfig(), environ=POD | {"KUBECONFIG": "/k/config"})
     assert (config.source, config.namespace, read) == ("the context 'x'", "ns", ["/k/config"])
 
 
-def test_the_pod_comes_when_no_file_is_there_or_none_chooses_a_context() -> None:
+def test_the_pod_is_used_without_a_kubeconfig_or_a_current_context() -> None:
     files = POD_FILES | {"/home/.kube/config": b"contexts: [{name: x}]"}
     for home in ("", "/elsewhere", "/home"):
-        config, _ = asked(files, environ=POD, home=home)
+        config, _ = infer_from(files, environ=POD, home=home)
         assert config.source == "the pod"
         assert (config.connection.server, config.connection.ca) == ("https://10.96.0.1:443", CA)
         assert config.connection.ca_file == f"{SECRETS}/ca.crt"
@@ -85,35 +85,35 @@ def test_the_pod_comes_when_no_file_is_there_or_none_chooses_a_context() -> None
         assert config.namespace == "prod"
 
 
-def test_a_kubeconfig_with_a_mistake_is_not_passed_over() -> None:
+def test_an_invalid_kubeconfig_is_not_ignored() -> None:
     with pytest.raises(ConfigError, match="/k/config, line 1"):
-        asked({"/k/config": b"5"}, environ=POD | {"KUBECONFIG": "/k/config"})
+        infer_from({"/k/config": b"5"}, environ=POD | {"KUBECONFIG": "/k/config"})
     with pytest.raises(ConfigError, match="the context 'y' is not in"):
-        asked(kubeconfig(), Overrides(context="y"), environ=POD | {"KUBECONFIG": "/k/config"})
+        infer_from(kubeconfig(), Overrides(context="y"), environ=POD | {"KUBECONFIG": "/k/config"})
 
 
 def test_files_of_a_list_may_be_missing_but_not_unreadable() -> None:
-    config, read = asked(kubeconfig(), environ={"KUBECONFIG": "/gone:/k/config"})
+    config, read = infer_from(kubeconfig(), environ={"KUBECONFIG": "/gone:/k/config"})
     assert (config.source, read) == ("the context 'x'", ["/gone", "/k/config"])
     files = kubeconfig() | {"/gone": UnreadableFile("Permission denied")}
     with pytest.raises(ConfigError, match="/gone cannot be read: Permission denied"):
-        asked(files, environ={"KUBECONFIG": "/gone:/k/config"})
+        infer_from(files, environ={"KUBECONFIG": "/gone:/k/config"})
 
 
-def test_a_path_that_somebody_typed_must_be_there_and_is_read_alone() -> None:
-    _, read = asked(kubeconfig(), Overrides(path="/k/config"), environ={"KUBECONFIG": "/other"})
+def test_an_explicit_path_must_exist_and_is_the_only_file() -> None:
+    _, read = infer_from(kubeconfig(), Overrides(path="/k/config"), environ={"KUBECONFIG": "/other"})
     assert read == ["/k/config"]
     with pytest.raises(ConfigError, match="/typo cannot be read: No such file"):
-        asked(kubeconfig(), Overrides(path="/typo"), environ=POD)
+        infer_from(kubeconfig(), Overrides(path="/typo"), environ=POD)
 
 
-def test_nothing_at_all_says_where_it_looked() -> None:
+def test_the_error_without_any_configuration_names_the_searched_paths() -> None:
     with pytest.raises(ConfigError, match=r"there is no kubeconfig.*, and this is not a pod"):
-        asked({}, environ={})
+        infer_from({}, environ={})
     with pytest.raises(
         ConfigError, match=r"no current context is set in /a \(it has 'x'\), and this is not a pod"
     ):
-        asked({"/a": b"contexts: [{name: x}]"}, environ={"KUBECONFIG": "/a"})
+        infer_from({"/a": b"contexts: [{name: x}]"}, environ={"KUBECONFIG": "/a"})
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_nothing_at_all_says_where_it_looked() -> None:
         ("[::1]:1234", "http://[::1]:1234"), ("https://host", "https://host"),
     ],
 )  # fmt: skip
-def test_a_server_without_a_scheme_is_reached_over_http_as_by_kubectl(server: str, url: str) -> None:
+def test_a_server_without_a_scheme_uses_http_like_in_kubectl(server: str, url: str) -> None:
     clusters = f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
     text = f"{clusters}contexts: [{{name: x, context: {{cluster: c}}}}]\ncurrent-context: x"
-    config, _ = asked({"/k/config": text.encode()})
+    config, _ = infer_from({"/k/config": text.encode()})
     assert config.connection.server == url
 
 
@@ -135,7 +135,7 @@ def test_a_server_without_a_scheme_has_no_path() -> None:
         b"clusters: [{name: c, cluster: {server: 'a:1/b'}}]\ncontexts: [{name: x, context: {cluster: c}}]\n"
     )
     with pytest.raises(ConfigError, match="'a:1/b' has a path and no scheme"):
-        asked({"/k/config": text + b"current-context: x"})
+        infer_from({"/k/config": text + b"current-context: x"})
 
 
 # The pod.
@@ -145,7 +145,7 @@ def test_a_server_without_a_scheme_has_no_path() -> None:
     ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
 )
 def test_the_server_of_a_pod(host: str, server: str) -> None:
-    config, _ = asked(POD_FILES, environ=POD | {"KUBERNETES_SERVICE_HOST": host})
+    config, _ = infer_from(POD_FILES, environ=POD | {"KUBERNETES_SERVICE_HOST": host})
     assert config.connection.server == server
 
 
@@ -162,41 +162,41 @@ def test_the_server_of_a_pod(host: str, server: str) -> None:
 def test_the_namespace_of_a_pod(
     environ: dict[str, str], files: dict[str, bytes | UnreadableFile], overrides: Overrides, namespace: str
 ) -> None:
-    assert asked(POD_FILES | files, overrides, environ=POD | environ)[0].namespace == namespace
+    assert infer_from(POD_FILES | files, overrides, environ=POD | environ)[0].namespace == namespace
 
 
-def test_a_pod_without_a_token_is_told_and_one_without_a_ca_is_warned() -> None:
+def test_a_pod_without_a_token_is_an_error_and_without_a_ca_a_warning() -> None:
     with pytest.raises(ConfigError, match="this pod has no token"):
-        asked(POD_FILES | {f"{SECRETS}/token": NOT_THERE}, environ=POD)
-    config, _ = asked(POD_FILES | {f"{SECRETS}/ca.crt": NOT_THERE}, environ=POD)
+        infer_from(POD_FILES | {f"{SECRETS}/token": NOT_THERE}, environ=POD)
+    config, _ = infer_from(POD_FILES | {f"{SECRETS}/ca.crt": NOT_THERE}, environ=POD)
     assert (config.connection.ca, config.connection.ca_file) == (b"", "")
     assert "ca.crt cannot be read" in config.warnings[0]
 
 
-def test_an_empty_ca_file_does_not_mean_that_the_system_is_trusted() -> None:
+def test_an_empty_ca_file_does_not_fall_back_to_the_system() -> None:
     files = kubeconfig(cluster={"certificate-authority": "ca.crt"}) | {"/k/ca.crt": b""}
     with pytest.raises(ConfigError, match=r"the CA from /k/ca\.crt is missing"):
-        asked(files)
+        infer_from(files)
 
 
 # The connection.
 
 
-def test_a_ca_may_be_inline_or_in_a_file_and_inline_wins() -> None:
+def test_a_ca_may_be_inline_or_in_a_file_and_inline_has_priority() -> None:
     inline = {"certificate-authority-data": b64encode(CA).decode()}
-    assert asked(kubeconfig(cluster=inline))[0].connection.ca == CA
+    assert infer_from(kubeconfig(cluster=inline))[0].connection.ca == CA
     files = kubeconfig(cluster={"certificate-authority": "ca.crt"}) | {"/k/ca.crt": CA}
-    config, read = asked(files)
+    config, read = infer_from(files)
     assert (config.connection.ca, read) == (CA, ["/k/config", "/k/ca.crt"])
     assert config.connection.ca_file == "/k/ca.crt"
-    assert asked(kubeconfig(cluster=inline))[0].connection.ca_file == ""
-    assert asked(kubeconfig(cluster=inline | {"certificate-authority": "gone"}))[1] == ["/k/config"]
+    assert infer_from(kubeconfig(cluster=inline))[0].connection.ca_file == ""
+    assert infer_from(kubeconfig(cluster=inline | {"certificate-authority": "gone"}))[1] == ["/k/config"]
     with pytest.raises(ConfigError, match="/k/gone cannot be read: No such file"):
-        asked(kubeconfig(cluster={"certificate-authority": "gone"}))
+        infer_from(kubeconfig(cluster={"certificate-authority": "gone"}))
 
 
-def test_a_cluster_says_how_it_is_reached() -> None:
-    config, _ = asked(
+def test_a_cluster_determines_the_connection() -> None:
+    config, _ = infer_from(
         kubeconfig(
             server="https://h/k8s/c-1",
             cluster={"tls-server-name": "api", "disable-compression": True, "proxy-url": "http://p"},
@@ -212,42 +212,46 @@ def test_a_cluster_says_how_it_is_reached() -> None:
     )
 
 
-def test_the_environment_names_a_proxy_for_kubeconfig_and_pod() -> None:
+def test_the_environment_sets_a_proxy_for_kubeconfig_and_pod() -> None:
     environ = {"HTTPS_PROXY": "http://p"}
     assert (
-        asked(kubeconfig(), environ=environ | {"KUBECONFIG": "/k/config"})[0].connection.proxy == "http://p"
+        infer_from(kubeconfig(), environ=environ | {"KUBECONFIG": "/k/config"})[0].connection.proxy
+        == "http://p"
     )
-    assert asked(POD_FILES, environ=environ | POD)[0].connection.proxy == "http://p"
+    assert infer_from(POD_FILES, environ=environ | POD)[0].connection.proxy == "http://p"
     direct = environ | {"NO_PROXY": "10.96.0.0/12"}
-    assert asked(POD_FILES, environ=direct | POD)[0].connection.proxy == ""
+    assert infer_from(POD_FILES, environ=direct | POD)[0].connection.proxy == ""
 
 
-def test_a_certificate_that_is_not_checked_is_warned_about() -> None:
-    config, _ = asked(kubeconfig(cluster={"insecure-skip-tls-verify": True}))
+def test_an_unverified_certificate_causes_a_warning() -> None:
+    config, _ = infer_from(kubeconfig(cluster={"insecure-skip-tls-verify": True}))
     assert config.connection.insecure
     assert ["insecure-skip-tls-verify is set" in warning for warning in config.warnings] == [True]
-    assert asked(kubeconfig({"token": "t"}))[0].warnings == ()
+    assert infer_from(kubeconfig({"token": "t"}))[0].warnings == ()
 
 
 def test_a_cluster_without_a_server_is_refused() -> None:
     with pytest.raises(ConfigError, match="the cluster 'c' has no server"):
-        asked(kubeconfig(server=""))
+        infer_from(kubeconfig(server=""))
 
 
-def test_headers_go_with_every_request() -> None:
+def test_headers_are_sent_with_every_request() -> None:
     overrides = Overrides(user_agent="me/1", headers=(("X-Tenant", "a"),))
-    assert asked(kubeconfig(), overrides)[0].connection.headers == (("User-Agent", "me/1"), ("X-Tenant", "a"))
-    assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
+    assert infer_from(kubeconfig(), overrides)[0].connection.headers == (
+        ("User-Agent", "me/1"),
+        ("X-Tenant", "a"),
+    )
+    assert infer_from(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
 
 
 def test_a_connection_shows_the_certificate_of_the_credentials() -> None:
-    config, _ = asked(kubeconfig())
+    config, _ = infer_from(kubeconfig())
     text = config.connection_for(Credentials(client_certificate=CERTIFICATE, client_key=KEY))
     assert (text.client_certificate, text.client_key, text.server) == (CERTIFICATE, KEY, "https://h")
     assert config.connection_for(Credentials()) == config.connection
 
 
-# Who asks.
+# Identity.
 
 DATA: Final = {
     "client-certificate-data": b64encode(CERTIFICATE).decode(),
@@ -283,8 +287,8 @@ OIDC: Final = {"name": "oidc", "config": PROVIDER}
         ({"token": "t", "auth-provider": OIDC}, Identity(token="t")),
     ],
 )
-def test_what_comes_before_what(user: dict[str, Any], identity: Identity) -> None:
-    assert asked(kubeconfig(user))[0].identity == identity
+def test_login_methods_have_the_priorities_of_client_go(user: dict[str, Any], identity: Identity) -> None:
+    assert infer_from(kubeconfig(user))[0].identity == identity
 
 
 @pytest.mark.parametrize(
@@ -322,29 +326,29 @@ def test_what_comes_before_what(user: dict[str, Any], identity: Identity) -> Non
         ({"exec": EXEC | {"env": [{"value": "MARK"}]}}, "env variable with an empty name"),
     ],
 )
-def test_conflicts_are_refused_and_the_user_named(user: dict[str, Any], complaint: str) -> None:
+def test_the_error_for_conflicting_login_methods_names_the_user(user: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint) as raised:
-        asked(kubeconfig(user))
+        infer_from(kubeconfig(user))
     assert str(raised.value).startswith("the user 'u': ")
     assert "MARK" not in str(raised.value)
 
 
-def test_no_secret_goes_where_there_is_no_tls() -> None:
-    config, _ = asked(kubeconfig({"token": "t", "as": "you"}, server="http://h"))
+def test_no_secret_is_sent_without_tls() -> None:
+    config, _ = infer_from(kubeconfig({"token": "t", "as": "you"}, server="http://h"))
     assert config.identity == Identity()
     assert config.warnings == ("the server is used without TLS, so no credentials are sent",)
     assert ("Impersonate-User", "you") in config.connection.headers
-    assert asked(kubeconfig({"as": "you"}, server="http://h"))[0].warnings == ()
+    assert infer_from(kubeconfig({"as": "you"}, server="http://h"))[0].warnings == ()
 
 
-def test_impersonation_comes_from_the_file_or_the_program() -> None:
+def test_impersonation_is_set_by_the_file_or_the_program() -> None:
     user = {
         "as": "jane",
         "as-uid": "7",
         "as-groups": ["g", "h"],
         "as-user-extra": {"Acme.com/Project": ["a", "b"]},
     }
-    assert asked(kubeconfig(user))[0].connection.headers == (
+    assert infer_from(kubeconfig(user))[0].connection.headers == (
         ("User-Agent", "kubeproto"),
         ("Impersonate-User", "jane"),
         ("Impersonate-Uid", "7"),
@@ -354,30 +358,30 @@ def test_impersonation_comes_from_the_file_or_the_program() -> None:
         ("Impersonate-Extra-acme.com%2Fproject", "b"),
     )
     override = Overrides(impersonation=Impersonation(user="joe"))
-    assert ("Impersonate-User", "joe") in asked(kubeconfig(user), override)[0].connection.headers
-    assert asked(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
+    assert ("Impersonate-User", "joe") in infer_from(kubeconfig(user), override)[0].connection.headers
+    assert infer_from(kubeconfig())[0].connection.headers == (("User-Agent", "kubeproto"),)
 
 
-def test_escaped_keys_can_stand_in_a_headers_name() -> None:
+def test_extra_keys_are_escaped_in_header_names() -> None:
     config = Impersonation(user="u", extra=(("a b%é:", ("v",)),))
     assert config.headers[1] == ("Impersonate-Extra-a%20b%25%C3%A9%3A", "v")
 
 
 def test_an_impersonated_name_cannot_add_a_header() -> None:
     with pytest.raises(ConfigError, match="the header 'Impersonate-User'"):
-        asked(kubeconfig({"as": "a\r\nImpersonate-Group: system:masters"}))
+        infer_from(kubeconfig({"as": "a\r\nImpersonate-Group: system:masters"}))
 
 
-def test_a_policy_says_which_plugins_may_be_started() -> None:
+def test_a_policy_restricts_the_plugins() -> None:
     user = {"exec": EXEC | {"command": "/bin/login"}}
     for policy in (PluginPolicy(), PluginPolicy(mode="Allowlist", allowed=("/bin/login",))):
-        assert asked(kubeconfig(user), Overrides(policy=policy))[0].identity.plugin is not None
+        assert infer_from(kubeconfig(user), Overrides(policy=policy))[0].identity.plugin is not None
     for policy in (PluginPolicy(mode="DenyAll"), PluginPolicy(mode="Allowlist", allowed=("login",))):
         with pytest.raises(ConfigError, match="must not be started: the policy is"):
-            asked(kubeconfig(user), Overrides(policy=policy))
+            infer_from(kubeconfig(user), Overrides(policy=policy))
 
 
-def test_a_plugin_is_told_of_its_cluster_when_asked_to() -> None:
+def test_a_plugin_receives_its_cluster_on_request() -> None:
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a", "x": None}}
     cluster: dict[str, Any] = {
         "certificate-authority": "ca",
@@ -387,7 +391,7 @@ def test_a_plugin_is_told_of_its_cluster_when_asked_to() -> None:
         "extensions": [extension],
     }
     files = kubeconfig({"exec": EXEC | {"provideClusterInfo": True}}, cluster=cluster) | {"/k/ca": CA}
-    plugin = asked(files)[0].identity.plugin
+    plugin = infer_from(files)[0].identity.plugin
     assert plugin is not None
     assert json.loads(plugin.cluster) == {
         "server": "https://h",
@@ -398,24 +402,24 @@ def test_a_plugin_is_told_of_its_cluster_when_asked_to() -> None:
         "config": {"audience": "a", "x": None},
     }
     files = kubeconfig({"exec": EXEC}, cluster=cluster) | {"/k/ca": CA}
-    plugin = asked(files)[0].identity.plugin
+    plugin = infer_from(files)[0].identity.plugin
     assert plugin is not None
     assert plugin.cluster == b""
 
 
-def test_an_older_plugin_need_not_say_its_mode_and_a_hint_cannot_talk_to_the_terminal() -> None:
+def test_a_v1beta1_plugin_needs_no_mode_and_its_hint_is_printable() -> None:
     old = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "x", "installHint": "\x1b[1mget"}
-    plugin = asked(kubeconfig({"exec": old}))[0].identity.plugin
+    plugin = infer_from(kubeconfig({"exec": old}))[0].identity.plugin
     assert plugin is not None
     assert (plugin.mode, plugin.install_hint) == ("IfAvailable", "U+001B[1mget")
 
 
-def test_an_oidc_user_has_the_files_read_that_are_beside() -> None:
+def test_an_oidc_user_may_refer_to_a_ca_file() -> None:
     provider = {"name": "oidc", "config": PROVIDER | {"idp-certificate-authority": "/idp"}}
     user = {"auth-provider": provider, "client-certificate": "crt", "client-key": "key"}
     files = kubeconfig(user) | {"/idp": CA, "/k/crt": CERTIFICATE, "/k/key": KEY}
     environ = {"KUBECONFIG": "/k/config", "HTTPS_PROXY": "http://p", "NO_PROXY": "h"}
-    config, read = asked(files, environ=environ)
+    config, read = infer_from(files, environ=environ)
     assert read == ["/k/config", "/idp", "/k/crt", "/k/key"]
     assert (config.identity.certificate, config.identity.key) == (CERTIFICATE, KEY)
     assert config.identity.oidc is not None
@@ -426,6 +430,6 @@ def test_an_oidc_user_has_the_files_read_that_are_beside() -> None:
     )
     inline = {"idp-certificate-authority-data": b64encode(CA).decode()}
     provider = {"name": "oidc", "config": PROVIDER | inline}
-    oidc = asked(kubeconfig({"auth-provider": provider}))[0].identity.oidc
+    oidc = infer_from(kubeconfig({"auth-provider": provider}))[0].identity.oidc
     assert oidc is not None
     assert oidc.ca == CA

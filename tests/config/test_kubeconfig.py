@@ -1,4 +1,4 @@
-"""kubeconfig files: found, read, merged, chosen from and written again, as kubectl does."""
+"""Kubeconfig files are located, read, merged, selected from and written like in kubectl."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ current-context: main
 """
 
 
-def made(name: str, **clusters: str) -> Kubeconfig:
+def make_kubeconfig(name: str, **clusters: str) -> Kubeconfig:
     value = {
         "clusters": [{"name": key, "cluster": {"server": server}} for key, server in clusters.items()],
         "current-context": name,
@@ -65,7 +65,7 @@ def made(name: str, **clusters: str) -> Kubeconfig:
     return Kubeconfig.parse(json.dumps(value).encode())
 
 
-# Where they are.
+# Paths.
 
 
 @pytest.mark.parametrize(
@@ -78,20 +78,22 @@ def made(name: str, **clusters: str) -> Kubeconfig:
         ({"KUBECONFIG": ":/a::/b:/a"}, "/home/me", ("/a", "/b")),
     ],
 )
-def test_the_files_to_look_for(environ: dict[str, str], home: str, paths: tuple[str, ...]) -> None:
+def test_kubeconfig_paths_come_from_the_environment_or_the_home_folder(
+    environ: dict[str, str], home: str, paths: tuple[str, ...]
+) -> None:
     assert kubeconfig_paths(environ, home) == paths
 
 
-def test_windows_has_its_own_separators() -> None:
+def test_windows_uses_other_separators() -> None:
     environ = {"KUBECONFIG": r"C:\a;D:\b"}
     assert kubeconfig_paths(environ, separator=";") == (r"C:\a", r"D:\b")
     assert kubeconfig_paths({}, r"C:\Users\me", separator=";") == (r"C:\Users\me\.kube\config",)
 
 
-# What they say.
+# Content.
 
 
-def test_everything_is_read() -> None:
+def test_all_fields_are_read() -> None:
     choice = Kubeconfig.parse(FULL.encode(), "/etc/kube/config").choose()
     assert choice is not None
     assert (choice.context, choice.cluster_name, choice.user_name, choice.namespace) == (
@@ -152,7 +154,7 @@ def test_any_encoding_that_editors_write_is_read(text: str, encoding: str) -> No
     )
 
 
-def test_an_empty_file_is_fine() -> None:
+def test_an_empty_file_is_valid() -> None:
     for content in (b"", b"\n---\n", b"null", b"{}", b"apiVersion: v1\nclusters: null\nusers: []\n"):
         config = Kubeconfig.parse(content)
         assert (config.contexts, config.choose()) == ((), None)
@@ -208,7 +210,7 @@ def test_json_needs_no_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a: \x00", "/f"),
     ],
 )
-def test_a_mistake_names_file_and_line_and_no_secret(text: str, complaint: str) -> None:
+def test_an_error_names_file_and_line_and_no_secret(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint) as raised:
         Kubeconfig.parse(text.encode(), "/f")
     error: BaseException | None = raised.value
@@ -217,7 +219,7 @@ def test_a_mistake_names_file_and_line_and_no_secret(text: str, complaint: str) 
         error = error.__context__
 
 
-def test_what_is_not_text_is_told() -> None:
+def test_a_file_that_is_not_text_is_an_error() -> None:
     with pytest.raises(ConfigError, match="line 2: this is not UTF-8") as raised:
         Kubeconfig.parse(b"a\nMARK\xff", "/f")
     assert raised.value.__context__ is None
@@ -246,10 +248,10 @@ def test_any_bytes_are_a_kubeconfig_or_a_clear_error(content: bytes) -> None:
         assert Kubeconfig.parse(config.dump()) == config
 
 
-# What several say together.
+# Merging.
 
 
-def test_the_first_to_name_a_thing_wins_it_whole() -> None:
+def test_the_first_file_that_defines_an_entry_has_priority() -> None:
     first = Kubeconfig.parse(b"clusters: [{name: a, cluster: {server: 'https://1'}}]")
     second = Kubeconfig.parse(
         b"current-context: x\nclusters: [{name: a, cluster: {tls-server-name: t}}, {name: b}]"
@@ -264,7 +266,7 @@ def test_the_first_to_name_a_thing_wins_it_whole() -> None:
     assert merged.current_context == "x"
 
 
-def test_paths_stay_with_their_files() -> None:
+def test_paths_stay_relative_to_their_files() -> None:
     text = "users: [{name: %s, user: {client-key: key, tokenFile: /t}}]"
     entry = Kubeconfig.parse((text % "a").encode(), "/one/config")
     two = Kubeconfig.parse((text % "b").encode(), "/two/config")
@@ -289,7 +291,7 @@ CONFIGS: Final = st.lists(
 )
 
 
-def written(config: dict[str, Any]) -> Kubeconfig:
+def build_kubeconfig(config: dict[str, Any]) -> Kubeconfig:
     value = dict(config)
     for key, inner, field in (
         ("clusters", "cluster", "server"),
@@ -297,15 +299,17 @@ def written(config: dict[str, Any]) -> Kubeconfig:
         ("contexts", "context", "namespace"),
     ):
         if key in value:
-            value[key] = [{"name": name, inner: {field: said}} for name, said in value[key].items()]
+            value[key] = [
+                {"name": name, inner: {field: field_value}} for name, field_value in value[key].items()
+            ]
     return Kubeconfig.parse(json.dumps(value).encode())
 
 
 @given(CONFIGS)
-def test_a_merge_is_what_one_would_find_by_looking_in_one_file_after_another(
+def test_a_merge_equals_a_search_in_the_files_in_order(
     configs: list[dict[str, Any]],
 ) -> None:
-    merged = Kubeconfig.merge([written(config) for config in configs])
+    merged = Kubeconfig.merge([build_kubeconfig(config) for config in configs])
     first_wins: dict[str, dict[str, str]] = {"clusters": {}, "users": {}, "contexts": {}}
     for config in configs:
         for key, names in first_wins.items():
@@ -319,7 +323,7 @@ def test_a_merge_is_what_one_would_find_by_looking_in_one_file_after_another(
 
 @given(CONFIGS, st.integers(0, 4))
 def test_merging_is_associative(configs: list[dict[str, Any]], content: int) -> None:
-    files = [written(config) for config in configs]
+    files = [build_kubeconfig(config) for config in configs]
     halves = [Kubeconfig.merge(files[:content]), Kubeconfig.merge(files[content:])]
     once, twice = Kubeconfig.merge(files), Kubeconfig.merge(halves)
     assert (once.clusters, once.users, once.contexts) == (twice.clusters, twice.users, twice.contexts)
@@ -328,7 +332,7 @@ def test_merging_is_associative(configs: list[dict[str, Any]], content: int) -> 
 
 @pytest.mark.needs("kubectl")
 def test_kubectl_merges_the_same(tmp_path: Path) -> None:
-    # It shows relative paths as they stand; here they are resolved.
+    # kubectl shows relative paths unchanged; here they are resolved.
     first = FULL.replace("ca.crt", "/ca").replace("../key", "/key").replace("bin/login", "login")
     texts = [
         first,
@@ -357,7 +361,7 @@ def test_kubectl_merges_the_same(tmp_path: Path) -> None:
     assert by_name(ours) == by_name(theirs)
 
 
-# What is chosen.
+# Selection.
 
 CHOICES: Final = Kubeconfig.parse(
     b"""
@@ -387,9 +391,7 @@ contexts:
         ({"context": "nowhere", "cluster": "b"}, ("nowhere", "b", "u", "")),
     ],
 )
-def test_parts_of_a_context_may_be_wished_otherwise(
-    overrides: dict[str, str], expected: tuple[str, ...]
-) -> None:
+def test_parts_of_a_context_may_be_overridden(overrides: dict[str, str], expected: tuple[str, ...]) -> None:
     choice = CHOICES.choose(**overrides)
     assert choice is not None
     assert (choice.context, choice.cluster_name, choice.user_name, choice.namespace) == expected
@@ -415,23 +417,23 @@ def test_parts_of_a_context_may_be_wished_otherwise(
         ({"context": "nowhere"}, "the context 'nowhere' has no cluster"),
     ],
 )
-def test_what_is_missing_is_named(overrides: dict[str, str], complaint: str) -> None:
+def test_the_error_names_the_missing_entry(overrides: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         CHOICES.choose(**overrides)
 
 
-def test_what_is_in_none_of_several_files_is_named_too() -> None:
-    merged = Kubeconfig.merge([made("x", a="https://a"), made("y", b="https://b")])
+def test_the_error_for_several_files_names_the_missing_entry() -> None:
+    merged = Kubeconfig.merge([make_kubeconfig("x", a="https://a"), make_kubeconfig("y", b="https://b")])
     with pytest.raises(
         ConfigError, match="the context 'x' is not in the kubeconfig files, which has no contexts"
     ):
         merged.choose()
 
 
-# What is written.
+# Writing.
 
 
-def test_a_round_trip_keeps_what_is_not_known() -> None:
+def test_a_round_trip_keeps_unknown_fields() -> None:
     config = Kubeconfig.parse(FULL.encode(), "/etc/kube/config")
     text = config.dump()
     import yaml

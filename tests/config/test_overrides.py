@@ -1,4 +1,4 @@
-"""A server, a token, unchecked certificates in place of what a kubeconfig says, as client-go merges them."""
+"""Overrides replace server, token and verification of a kubeconfig like in client-go."""
 
 from __future__ import annotations
 
@@ -48,75 +48,75 @@ POD: Final = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT":
 SECRETS: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def found(overrides: Overrides, environ: Mapping[str, str] | None = None, **more: bytes) -> Config:
+def infer_with(overrides: Overrides, environ: Mapping[str, str] | None = None, **more: bytes) -> Config:
     files = FILES | {name.replace("_", "/"): content for name, content in more.items()}
-    told: dict[str, bytes | UnreadableFile] = {}
+    known_files: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k"} if environ is None else environ
-    while isinstance(result := infer(environ, told, overrides), Needs):
-        told |= {path: files.get(path, UnreadableFile("gone", missing=True)) for path in result.paths}
+    while isinstance(result := infer(environ, known_files, overrides), Needs):
+        known_files |= {path: files.get(path, UnreadableFile("gone", missing=True)) for path in result.paths}
     return result
 
 
-def test_a_server_takes_the_place_of_the_clusters_and_its_name_in_certificates_goes() -> None:
-    content = found(Overrides())
+def test_a_server_override_replaces_the_server_and_the_tls_server_name() -> None:
+    content = infer_with(Overrides())
     assert content.connection.tls_server_name == "kubernetes"
-    config = found(Overrides(server="https://other"))
+    config = infer_with(Overrides(server="https://other"))
     assert (config.connection.server, config.connection.tls_server_name) == ("https://other", "")
     assert (config.connection.ca, config.connection.proxy) == (PEM.encode(), "http://proxy:3128")
     assert (config.namespace, config.identity) == ("ns", content.identity)
 
 
-def test_a_server_needs_no_kubeconfig_and_no_context() -> None:
+def test_a_server_override_needs_no_kubeconfig_and_no_context() -> None:
     for environ in ({}, {"KUBECONFIG": "/gone"}, POD):
-        config = found(Overrides(server="https://h", token=MARK), environ)
+        config = infer_with(Overrides(server="https://h", token=MARK), environ)
         assert (config.connection.server, config.connection.ca) == ("https://h", b"")
         assert (config.identity, config.namespace) == (Identity(token=MARK), "default")
         assert config.source == "the given server"
-    chosen = found(Overrides(server="https://h", user="file", namespace="shop"))
+    chosen = infer_with(Overrides(server="https://h", user="file", namespace="shop"))
     assert (chosen.identity, chosen.namespace) == (Identity(token_file="/token"), "shop")
     with pytest.raises(ConfigError, match="the user 'nobody' is not in"):
-        found(Overrides(server="https://h", user="nobody"))
+        infer_with(Overrides(server="https://h", user="nobody"))
 
 
-def test_without_a_scheme_a_server_is_reached_over_http_and_gets_no_token() -> None:
-    config = found(Overrides(server="localhost:8080", token=MARK), {})
+def test_a_server_override_without_a_scheme_uses_http_without_the_token() -> None:
+    config = infer_with(Overrides(server="localhost:8080", token=MARK), {})
     assert (config.connection.server, config.identity) == ("http://localhost:8080", Identity())
     assert config.warnings == ("the server is used without TLS, so no credentials are sent",)
 
 
-def test_unchecked_certificates_leave_the_ca_out_and_are_warned_about() -> None:
-    config = found(Overrides(insecure=True))
+def test_insecure_omits_the_ca_and_causes_a_warning() -> None:
+    config = infer_with(Overrides(insecure=True))
     assert (config.connection.insecure, config.connection.ca, config.connection.ca_file) == (True, b"", "")
     assert config.warnings[0].startswith("insecure-skip-tls-verify is set")
 
 
 @pytest.mark.parametrize("user", ["file", "password", "plugin", "oidc"])
-def test_a_token_takes_the_place_of_every_other_way_to_log_in(user: str) -> None:
-    assert found(Overrides(user=user)).identity != Identity(token=MARK)
-    assert found(Overrides(user=user, token=MARK)).identity == Identity(token=MARK)
+def test_a_token_override_replaces_every_other_login_method(user: str) -> None:
+    assert infer_with(Overrides(user=user)).identity != Identity(token=MARK)
+    assert infer_with(Overrides(user=user, token=MARK)).identity == Identity(token=MARK)
 
 
-def test_a_client_certificate_goes_beside_a_token_as_with_kubectl() -> None:
-    identity = found(Overrides(user="certificate", token=MARK)).identity
+def test_a_client_certificate_is_kept_with_a_token_override_like_in_kubectl() -> None:
+    identity = infer_with(Overrides(user="certificate", token=MARK)).identity
     assert (identity.token, identity.certificate_file, identity.key_file) == (MARK, "/crt", "/key")
 
 
-def test_in_a_pod_token_and_certificate_are_replaced_too() -> None:
+def test_overrides_replace_token_and_ca_in_a_pod() -> None:
     files = {f"{SECRETS}/token": b"t", f"{SECRETS}/ca.crt": PEM.encode(), f"{SECRETS}/namespace": b"prod"}
-    told: dict[str, bytes | UnreadableFile] = dict(files)
-    config = infer(POD, told, Overrides(token=MARK, insecure=True))
+    known_files: dict[str, bytes | UnreadableFile] = dict(files)
+    config = infer(POD, known_files, Overrides(token=MARK, insecure=True))
     assert isinstance(config, Config)
     assert config.identity == Identity(token=MARK)
     assert (config.connection.insecure, config.connection.ca, config.namespace) == (True, b"", "prod")
     assert config.warnings[0].startswith("insecure-skip-tls-verify is set")
 
 
-def test_a_token_is_shown_nowhere() -> None:
+def test_a_token_override_is_never_shown() -> None:
     overrides = Overrides(token=MARK, server="ftp://h")
     assert MARK not in repr(overrides)
-    assert MARK not in repr(found(Overrides(token=MARK)))
+    assert MARK not in repr(infer_with(Overrides(token=MARK)))
     with pytest.raises(ConfigError) as raised:
-        found(overrides)
+        infer_with(overrides)
     assert MARK not in str(raised.value)
     trace: TracebackType | None = raised.tb.tb_next
     while trace is not None:

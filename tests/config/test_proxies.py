@@ -1,7 +1,7 @@
-"""Which proxy stands before a server, as Go's programs read it from the environment.
+"""The proxy for a server is read from the environment like in Go programs.
 
-`no_proxy.json` holds what Go 1.26's `net/http` says of each server under each entry of NO_PROXY: ``p`` for
-the proxy, ``-`` for the direct way, a sign a server.
+`no_proxy.json` contains the results of Go 1.26's `net/http` for each entry of NO_PROXY, with a character per
+server: ``p`` for the proxy, ``-`` for a direct connection.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ ANSWERS: Final[dict[str, str]] = dict(TABLE["answers"])
 
 
 @pytest.mark.parametrize("entry", ANSWERS)
-def test_an_entry_means_what_it_means_to_go(entry: str) -> None:
+def test_an_entry_of_no_proxy_matches_like_in_go(entry: str) -> None:
     environ = {"HTTPS_PROXY": "http://p", "NO_PROXY": entry}
     ours = {host: "p" if proxy_for(f"https://{host}", environ) else "-" for host in HOSTS}
     assert ours == dict(zip(HOSTS, ANSWERS[entry], strict=True))
 
 
 @given(st.lists(st.sampled_from([*ANSWERS])), st.integers(0, len(HOSTS) - 1), st.sampled_from([",", " , "]))
-def test_a_list_has_what_one_of_its_entries_has(entries: list[str], host: int, comma: str) -> None:
+def test_a_list_matches_if_an_entry_matches(entries: list[str], host: int, comma: str) -> None:
     environ = {"HTTPS_PROXY": "http://p", "NO_PROXY": comma.join(entries)}
     direct = any(ANSWERS[entry][host] == "-" for entry in entries) or ANSWERS[""][host] == "-"
     assert bool(proxy_for(f"https://{HOSTS[host]}", environ)) is not direct
 
 
 @given(st.text(), st.sampled_from(HOSTS))
-def test_any_text_is_a_list(no_proxy: str, host: str) -> None:
+def test_any_text_is_a_valid_list(no_proxy: str, host: str) -> None:
     proxy_for(f"https://{host}", {"HTTPS_PROXY": "http://p", "NO_PROXY": no_proxy})
 
 
@@ -59,16 +59,16 @@ def test_any_text_is_a_list(no_proxy: str, host: str) -> None:
         ({"HTTPS_PROXY": "http://p", "REQUEST_METHOD": "GET"}, "https://h", "http://p"),
     ],
 )
-def test_the_variables(environ: dict[str, str], server: str, proxy: str) -> None:
+def test_variables_set_the_proxy_by_scheme(environ: dict[str, str], server: str, proxy: str) -> None:
     assert proxy_for(server, environ) == proxy
 
 
-def test_a_cgi_programs_caller_cannot_set_its_proxy() -> None:
+def test_the_caller_of_a_cgi_program_cannot_set_its_proxy() -> None:
     with pytest.raises(ConfigError, match="CGI"):
         proxy_for("http://h", {"HTTP_PROXY": "http://p", "REQUEST_METHOD": "GET"})
 
 
-def test_a_proxy_that_makes_no_sense_is_an_error_and_no_silent_detour() -> None:
+def test_an_invalid_proxy_is_an_error_instead_of_a_direct_connection() -> None:
     with pytest.raises(ConfigError, match="HTTPS_PROXY is") as raised:
         proxy_for("https://h", {"HTTPS_PROXY": "http://u:MARK@p:99999"})
     assert "MARK" not in str(raised.value)
@@ -76,7 +76,7 @@ def test_a_proxy_that_makes_no_sense_is_an_error_and_no_silent_detour() -> None:
         proxy_for("https://h", {"HTTPS_PROXY": "foo://host"})
 
 
-def test_a_name_may_be_asked_about_alone() -> None:
+def test_an_entry_with_a_port_matches_only_that_port() -> None:
     environ = {"HTTP_PROXY": "http://p", "HTTPS_PROXY": "http://p", "NO_PROXY": "x.org:443"}
     assert proxy_for("https://A.X.ORG", environ) == ""
     assert proxy_for("http://a.x.org", environ) == "http://p"

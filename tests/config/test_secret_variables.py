@@ -1,4 +1,4 @@
-"""No secret is in a variable of a frame that an error passes: tools print tracebacks with their variables."""
+"""No variable in a traceback contains a secret, as tools print tracebacks with variables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kubeconfig(user: dict[str, Any], **more: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def inferred(content: bytes, overrides: Overrides | None = None, **environ: str) -> None:
+def infer_config(content: bytes, overrides: Overrides | None = None, **environ: str) -> None:
     leaks: Any = None
     contents: dict[str, Any] = {"/k": content}
     leaks = infer({"KUBECONFIG": "/k", **environ}, contents, overrides)
@@ -56,16 +56,17 @@ BROKEN: Final[dict[str, Callable[[], object]]] = {
         kubeconfig({}, users=[{"name": "u", "user": {"token": MARK}}, {"name": "u", "user": {}}])
     ),
     "another kind": lambda: Kubeconfig.parse(kubeconfig({"token": MARK}, kind="Secret")),
-    "inferred": lambda: inferred(kubeconfig({"token": MARK, "exec": 1})),
-    "two ways to log in": lambda: inferred(kubeconfig({"token": MARK, "username": "u", "password": MARK})),
-    "a provider in plain text": lambda: inferred(
+    "inferred": lambda: infer_config(kubeconfig({"token": MARK, "exec": 1})),
+    "two ways to log in": lambda: infer_config(
+        kubeconfig({"token": MARK, "username": "u", "password": MARK})
+    ),
+    "a provider in plain text": lambda: infer_config(
         kubeconfig({"auth-provider": {"name": "oidc", "config": OIDC}})
     ),
 }
 
 
-# Each is refused for a reason of its own, and has a password where a URL may have one or where a typing
-# error puts one.
+# Each URL is refused for another reason, and contains a password at a valid position or after a typing error.
 URLS: Final = (
     f"https://u:{MARK}@h",
     f"https://u:{MARK}@h:0",
@@ -82,26 +83,26 @@ URLS: Final = (
 URL_PLACES: Final[dict[str, Callable[[str], object]]] = {
     "a connection": lambda url: Connection(server=url),
     "a connection's proxy": lambda url: Connection(server="https://h", proxy=f"{url}/path"),
-    "a kubeconfig": lambda url: inferred(
+    "a kubeconfig": lambda url: infer_config(
         kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": url}}])
     ),
-    "a kubeconfig's proxy": lambda url: inferred(
+    "a kubeconfig's proxy": lambda url: infer_config(
         kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": "https://h", "proxy-url": f"{url}/x"}}])
     ),
-    "a kubeconfig with another mistake": lambda url: inferred(
+    "a kubeconfig with another mistake": lambda url: infer_config(
         kubeconfig({"exec": 1}, clusters=[{"name": "c", "cluster": {"server": url}}])
     ),
-    "an override": lambda url: inferred(kubeconfig({}), Overrides(server=url)),
+    "an override": lambda url: infer_config(kubeconfig({}), Overrides(server=url)),
     "an override beside a user that is not there": lambda url: Kubeconfig.merge([]).choose(
         server=url, user="nobody"
     ),
-    "a proxy of the environment": lambda url: inferred(kubeconfig({}), HTTPS_PROXY=f"{url}/x"),
-    "an environment with a proxy that is not asked for": lambda url: inferred(
+    "a proxy of the environment": lambda url: infer_config(kubeconfig({}), HTTPS_PROXY=f"{url}/x"),
+    "an environment with a proxy that is not asked for": lambda url: infer_config(
         kubeconfig({"exec": 1}), HTTP_PROXY=url
     ),
     "a proxy for a server": lambda url: proxy_for("https://h", {"https_proxy": f"{url}/x"}),
     "a server with a proxy": lambda url: proxy_for(url, {}),
-    "an issuer": lambda url: inferred(
+    "an issuer": lambda url: infer_config(
         kubeconfig({"auth-provider": {"name": "oidc", "config": OIDC | {"idp-issuer-url": url}}})
     ),
 }
@@ -112,31 +113,31 @@ URL_PLACES: Final[dict[str, Callable[[str], object]]] = {
 def test_no_variable_of_a_traceback_holds_the_password_of_a_url(frame_name: str, url: str) -> None:
     with pytest.raises(ConfigError) as raised:
         URL_PLACES[frame_name](url)
-    assert list(shown(raised.value)) == []
+    assert list(find_leaks(raised.value)) == []
 
 
 @given(scheme=st.sampled_from(["https", "http", "socks5"]) | st.text(), user=st.text(), host=st.text())
 @pytest.mark.parametrize(
     "frame_name", ["a connection", "a connection's proxy", "a proxy for a server", "an override"]
 )
-def test_no_url_however_broken_shows_its_password(frame_name: str, scheme: str, user: str, host: str) -> None:
+def test_no_broken_url_shows_its_password(frame_name: str, scheme: str, user: str, host: str) -> None:
     refused: ConfigError | None = None
     try:
         URL_PLACES[frame_name](f"{scheme}://{user}:{MARK}@{host}")
     except ConfigError as error:
         refused = error
-    assert list(shown(refused)) == []
+    assert list(find_leaks(refused)) == []
 
 
 @pytest.mark.parametrize("source", BROKEN)
 def test_no_variable_of_a_traceback_holds_a_secret_of_a_kubeconfig(source: str) -> None:
     with pytest.raises(ConfigError) as raised:
         BROKEN[source]()
-    assert list(shown(raised.value)) == []
+    assert list(find_leaks(raised.value)) == []
 
 
-def shown(error: BaseException | None) -> Iterator[str]:
-    """The variables with the mark, in all frames of an error and of those before it; not those of tests."""
+def find_leaks(error: BaseException | None) -> Iterator[str]:
+    """Yield variables with the secret in all frames of an error and its causes, except frames of tests."""
     while error is not None:
         if MARK in str(error):
             yield str(error)
@@ -151,7 +152,7 @@ def shown(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def test_a_cluster_with_an_exec_is_a_cluster() -> None:
+def test_an_exec_field_in_a_cluster_is_ignored() -> None:
     content = kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": "https://h", "exec": "x"}}])
     assert Kubeconfig.parse(content, "/home/k").clusters[0].cluster.server == "https://h"
 
@@ -164,7 +165,7 @@ def test_values_nested_too_deep_are_refused(key: str, nested: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["..x", ".x", "a..b", "x" * 64, ("x" * 60 + ".") * 5])
-def test_a_name_that_no_resolver_takes_is_refused(name: str) -> None:
+def test_a_name_that_no_resolver_accepts_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="tls-server-name"):
         Connection(server="https://h", tls_server_name=name)
     with pytest.raises(ConfigError):
@@ -172,11 +173,11 @@ def test_a_name_that_no_resolver_takes_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["h", "h.", "a.b.c", "x" * 63, "10.0.0.1", "fd00::1"])
-def test_names_that_resolvers_take_are_taken(name: str) -> None:
+def test_names_that_resolvers_accept_are_accepted(name: str) -> None:
     assert Connection(server="https://h", tls_server_name=name).tls_name == name
 
 
-def test_the_output_of_a_plugin_is_in_no_variable() -> None:
+def test_no_variable_of_a_traceback_holds_the_output_of_a_plugin() -> None:
     from kubeproto.config import Plugin
     from kubeproto.config._plugin import read_output
 
@@ -184,4 +185,4 @@ def test_the_output_of_a_plugin_is_in_no_variable() -> None:
     for status in ({"token": MARK, "expirationTimestamp": "soon"}, {"token": MARK, "clientKeyData": MARK}):
         with pytest.raises(KubeprotoError) as raised:
             read_output(json.dumps(result | {"status": status}).encode(), Plugin(command="p"))
-        assert list(shown(raised.value)) == []
+        assert list(find_leaks(raised.value)) == []

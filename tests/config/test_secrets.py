@@ -1,4 +1,4 @@
-"""No secret is shown: every value and every error is made with marked secrets, and searched for the mark."""
+"""No value and no error shows a secret: each is built with marked secrets and searched for the marker."""
 
 from __future__ import annotations
 
@@ -151,25 +151,25 @@ def structs() -> Iterator[type]:
                 yield value
 
 
-def shown(value: object) -> str:
-    """All that a log, a debugger or a rich traceback would print."""
+def rendered(value: object) -> str:
+    """Return the output of a log, a debugger and a rich traceback for a value."""
     rich = repr(value.__rich_repr__()) if isinstance(value, msgspec.Struct) else ""
     return f"{value!r} {value!s} {value} {rich}"
 
 
-def test_every_struct_is_searched_or_holds_no_secret() -> None:
-    searched = {type(value) for value in VALUES} | set(WITHOUT_SECRETS)
-    assert {kind.__name__ for kind in structs()} - {kind.__name__ for kind in searched} == set()
+def test_every_struct_is_tested_or_contains_no_secret() -> None:
+    searched_types = {type(value) for value in VALUES} | set(WITHOUT_SECRETS)
+    assert {kind.__name__ for kind in structs()} - {kind.__name__ for kind in searched_types} == set()
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_no_value_shows_a_secret(value: object) -> None:
-    assert MARK not in shown(value)
-    assert B64 not in shown(value)
+    assert MARK not in rendered(value)
+    assert B64 not in rendered(value)
 
 
-def test_the_search_would_find_one() -> None:
-    assert MARK in shown(c.Failed(MARK))
+def test_the_search_detects_a_secret() -> None:
+    assert MARK in rendered(c.Failed(MARK))
     assert MARK.encode() in KUBECONFIG.dump()
 
 
@@ -184,22 +184,24 @@ def kubeconfig(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> C
     return lambda: infer({"KUBECONFIG": "/f"}, files)
 
 
-def told(context: c.RenewalContext, task: c.Task, event: c.Event) -> Callable[[], object]:
+def fail_task(context: c.RenewalContext, task: c.Task, event: c.Event) -> Callable[[], object]:
     def run() -> object:
         state, actions = c.step(c.Renewing(context, task, HOLDING), event, 0.0)
-        assert isinstance(state, c.BackingOff), "this was to go wrong"
-        assert MARK not in shown(state) + shown(actions)
+        assert isinstance(state, c.BackingOff), "the task must fail"
+        assert MARK not in rendered(state) + rendered(actions)
         raise c.RefuseRequest(state.reason, 0.0).error
 
     return run
 
 
-def plugin_said(text: str | bytes) -> Callable[[], object]:
-    return told(COURSE, run_plugin(), c.PluginExited(0, text.encode() if isinstance(text, str) else text))
+def plugin_output(text: str | bytes) -> Callable[[], object]:
+    return fail_task(
+        COURSE, run_plugin(), c.PluginExited(0, text.encode() if isinstance(text, str) else text)
+    )
 
 
 def exec_credential(**status: Any) -> Callable[[], object]:
-    return plugin_said(json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status}))
+    return plugin_output(json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status}))
 
 
 FILES: Final = c.RenewalContext(identity=Identity(token_file="/t", certificate_file="/c", key_file="/k"))
@@ -235,39 +237,39 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "provider's ca": kubeconfig(
         {"auth-provider": {"name": "oidc", "config": {"idp-certificate-authority-data": f"{MARK}!"}}}
     ),
-    "token file": told(FILES, READ, c.FilesRead((f"a\n{MARK}".encode(), PEM, PEM))),
-    "token file in utf-8": told(FILES, READ, c.FilesRead((f"{MARK}é".encode(), PEM, PEM))),
-    "key file": told(FILES, READ, c.FilesRead((b"a", PEM, MARK.encode()))),
-    "plugin's garbage": plugin_said(f"Password for {MARK}:"),
-    "plugin's yaml": plugin_said(f"token: !{MARK} x"),
-    "plugin's json": plugin_said(f'{{"token": "{MARK}"'),
-    "plugin's bytes": plugin_said(MARK.encode() + b"\xff"),
-    "plugin's list": plugin_said(f"[{MARK}]"),
-    "plugin's kind": plugin_said(json.dumps({"kind": MARK, "apiVersion": MARK, "status": {"token": MARK}})),
-    "plugin's version": plugin_said(json.dumps({"kind": "ExecCredential", "apiVersion": MARK})),
+    "token file": fail_task(FILES, READ, c.FilesRead((f"a\n{MARK}".encode(), PEM, PEM))),
+    "token file in utf-8": fail_task(FILES, READ, c.FilesRead((f"{MARK}é".encode(), PEM, PEM))),
+    "key file": fail_task(FILES, READ, c.FilesRead((b"a", PEM, MARK.encode()))),
+    "plugin's garbage": plugin_output(f"Password for {MARK}:"),
+    "plugin's yaml": plugin_output(f"token: !{MARK} x"),
+    "plugin's json": plugin_output(f'{{"token": "{MARK}"'),
+    "plugin's bytes": plugin_output(MARK.encode() + b"\xff"),
+    "plugin's list": plugin_output(f"[{MARK}]"),
+    "plugin's kind": plugin_output(json.dumps({"kind": MARK, "apiVersion": MARK, "status": {"token": MARK}})),
+    "plugin's version": plugin_output(json.dumps({"kind": "ExecCredential", "apiVersion": MARK})),
     "plugin's types": exec_credential(token=[MARK]),
     "plugin's time": exec_credential(token="t", expirationTimestamp=MARK),
     "plugin's half pair": exec_credential(token=MARK, clientKeyData=MARK),
     "plugin's odd pair": exec_credential(clientCertificateData=MARK, clientKeyData=MARK),
     "plugin's line end": exec_credential(token=f"{MARK}\r\nx: y"),
-    "plugin's nothing": plugin_said(""),
-    "plugin's code": told(COURSE, run_plugin(), c.PluginExited(1, MARK.encode())),
-    "provider's refusal": told(
+    "plugin's nothing": plugin_output(""),
+    "plugin's code": fail_task(COURSE, run_plugin(), c.PluginExited(1, MARK.encode())),
+    "provider's refusal": fail_task(
         OIDC_COURSE, redeem(), c.Responded(400, (), f'{{"error": "{MARK}"}}'.encode())
     ),
-    "provider's garbage": told(OIDC_COURSE, redeem(), c.Responded(200, (), MARK.encode())),
-    "provider's endpoint": told(
+    "provider's garbage": fail_task(OIDC_COURSE, redeem(), c.Responded(200, (), MARK.encode())),
+    "provider's endpoint": fail_task(
         OIDC_COURSE, discover(), c.Responded(200, (), f'{{"token_endpoint": "https://{MARK}@x/"}}'.encode())
     ),
-    "provider's types": told(
+    "provider's types": fail_task(
         OIDC_COURSE, redeem(), c.Responded(200, (), f'{{"id_token": ["{MARK}"]}}'.encode())
     ),
     "an event out of place": lambda: c.step(c.NoCredentials(COURSE), c.PluginExited(0, MARK.encode()), 0.0),
 }  # fmt: skip
 
 
-def everything(error: BaseException) -> Iterator[str]:
-    """All that hangs on an exception: itself, what it came from, their arguments and notes."""
+def exception_parts(error: BaseException) -> Iterator[str]:
+    """Yield an exception and its causes with their arguments and notes."""
     texts: list[BaseException | None] = [error]
     while texts:
         frame = texts.pop()
@@ -280,18 +282,18 @@ def everything(error: BaseException) -> Iterator[str]:
 def test_no_error_shows_a_secret(mistake: str) -> None:
     with pytest.raises(KubeprotoError) as raised:
         MISTAKES[mistake]()
-    assert not [text for text in everything(raised.value) if MARK in text]
+    assert not [text for text in exception_parts(raised.value) if MARK in text]
     lines = traceback.format_exception_only(raised.value)
     assert MARK not in "".join(lines)
 
 
-def test_what_is_not_a_word_of_oauth_is_not_repeated() -> None:
+def test_an_unknown_oauth_error_code_is_not_repeated() -> None:
     event = c.Responded(400, (), b'{"error": "' + b"x" * 50 + b'"}')
     state, _ = c.step(c.Renewing(OIDC_COURSE, redeem()), event, 0.0)
     assert isinstance(state, c.BackingOff)
     assert state.reason == "the response of the identity provider is 400"
 
 
-def test_errors_of_settings_are_value_errors_too() -> None:
+def test_errors_in_settings_are_value_errors() -> None:
     assert issubclass(ConfigError, ValueError)
     assert isinstance(CONNECTION.proxy_url, Url)

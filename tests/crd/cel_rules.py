@@ -1,6 +1,6 @@
-"""The rules that are compared with a real server: topic, schema, rule, value, and how each ends here.
+"""The rules that are compared with a real server: topic, schema, rule, value and outcome.
 
-They are the table of docs/cel.md too; `make cel` asks a real server about all of them.
+The table in docs/cel.md shows them; `make cel` evaluates all of them on a real server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def map_of(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class Old:
-    """A value, and what it was before."""
+    """A value and its old value."""
 
     def __init__(self, value: Any, old: Any) -> None:
         self.value, self.old = value, old
@@ -46,7 +46,7 @@ MAPS = {
 PASSED, FAILED = "passed", "failed"
 ODD_NAMES = {"in": 1, "x-y": 2}
 BEFORE = {"a": "2019-01-01T00:00:00Z"}
-# Topic, schema, rule, value, and how it ends: passed, failed, or why it was not evaluated.
+# Topic, schema, rule, value, and the outcome: passed, failed, or the reason why it was not evaluated.
 ROWS: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("scalars", INT, "self > 0", 1, PASSED),
     ("scalars", INT, "self > 0", 0, FAILED),

@@ -1,4 +1,4 @@
-"""The table of docs/cel.md: how each rule ends here, and how a real server ended it."""
+"""The table of docs/cel.md: the outcome of each rule here and on a real server."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ HEAD: Final = "| Topic | Rule | Here | On a server |\n|---|---|---|---|\n"
 
 
 def key(row: Any) -> str:
-    """What tells a row from the others: its rule, schema and value."""
+    """Return the identity of a row: its rule, schema and value."""
     value = row[3]
     json_value = [value.value, value.old] if hasattr(value, "old") else value
     return f"{row[2]} over {json.dumps(row[1], sort_keys=True)}: {json.dumps(json_value, sort_keys=True)}"
 
 
 def verdicts() -> dict[str, str]:
-    """How each row ended on the server."""
+    """Return the outcome of each row on the server."""
     recorded: dict[str, str] = json.loads(VERDICTS.read_text())
     return recorded
 
 
 def lines(rows: list[Any]) -> str:
-    """The table."""
+    """Return the lines of the table."""
     server_verdicts = verdicts()
     table = HEAD
     for row in rows:
@@ -37,6 +37,6 @@ def lines(rows: list[Any]) -> str:
 
 
 def write(rows: list[Any]) -> None:
-    """Put the table at the end of the page, in place of the one that stands there."""
+    """Replace the table at the end of the page."""
     introduction = DOCS.read_text().partition("| Topic |")[0]
     DOCS.write_text(introduction + lines(rows))

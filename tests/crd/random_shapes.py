@@ -1,7 +1,7 @@
-"""Random classes with everything that a definition supports, and random instances of them, right and wrong.
+"""Random classes with all types that a definition supports, and random valid and invalid instances.
 
-The same seed gives the same classes and instances. A real server is asked about them in `tests/realserver`,
-and what it said is recorded in `server_verdicts.jsonl.gz`.
+The same seed generates the same classes and instances. `tests/realserver` sends them to a real server, whose
+verdicts are recorded in `server_verdicts.jsonl.gz`.
 """
 
 from __future__ import annotations
@@ -79,15 +79,15 @@ CONSTANTS: Final[dict[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-class Maker:
-    """Makes classes, by one random generator."""
+class KindGenerator:
+    """Generates kinds with random specs."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._count = 0
 
     def kind(self, name: str) -> type[kp.KubeObject]:
-        """A kind whose spec is a random class."""
+        """Return a kind whose spec is a random class."""
         spec: Any = self._struct(0, size=self._rng.randint(3, 8))
         keywords = {"group": GROUP, "version": "v1", "kind": name, "plural": name.lower() + "s"}
         return types.new_class(name, (kp.Object[spec, None],), keywords)
@@ -140,8 +140,8 @@ class Maker:
         return Annotated[list[item], ListMap("key")]  # type: ignore[valid-type]
 
     def _typed_dict(self, depth: int) -> Any:
-        one, other = self._type(depth + 1), self._type(depth + 1)
-        return TypedDict(self._name("Dict"), {"one": one, "other": NotRequired[other]})  # type: ignore[operator]
+        first_type, second_type = self._type(depth + 1), self._type(depth + 1)
+        return TypedDict(self._name("Dict"), {"one": first_type, "other": NotRequired[second_type]})  # type: ignore[operator]
 
     def _dataclass(self, depth: int) -> Any:
         return make_dataclass(self._name("Data"), [("one", self._type(depth + 1)), ("count", int, 3)])
@@ -227,13 +227,13 @@ ANYTHING: Final[tuple[Any, ...]] = (None, True, 0, 1.5, "x", [], {}, ["a"], {"a"
 
 
 class Instances:
-    """Makes values for schemas, mostly right ones, and breaks them."""
+    """Generates values for schemas, mostly valid values, and invalid variants."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 
     def of(self, schema: Json) -> Any:
-        """A value that nearly fits."""
+        """Return a value that mostly fits the schema."""
         rng = self._rng
         if schema.get("nullable") and rng.random() < 0.15:
             return None
@@ -260,7 +260,7 @@ class Instances:
                 return copy.deepcopy(rng.choice(ANYTHING[1:]))
 
     def broken(self, value: Json) -> Json:
-        """The value with one to three changes somewhere in it."""
+        """Return the value with up to three random changes."""
         broken = copy.deepcopy(value)
         for _ in range(self._rng.choice((1, 1, 1, 2, 3))):
             self._break(broken)
@@ -324,11 +324,11 @@ class Instances:
         rng = self._rng
         draw = rng.random()
         if draw < 0.2 or not value:
-            value[rng.choice(("unknown", "one", "f0", "f1"))] = self._odd()
+            value[rng.choice(("unknown", "one", "f0", "f1"))] = self._random_invalid_value()
         elif draw < 0.4:
             del value[rng.choice(list(value))]
         else:
-            value[rng.choice(list(value))] = self._odd()
+            value[rng.choice(list(value))] = self._random_invalid_value()
 
     def _break_list(self, value: list[Any]) -> None:
         rng = self._rng
@@ -338,9 +338,9 @@ class Instances:
             case 1:
                 value.pop()
             case 2:
-                value[rng.randrange(len(value))] = self._odd()
+                value[rng.randrange(len(value))] = self._random_invalid_value()
             case _:
                 value.extend(copy.deepcopy(value))
 
-    def _odd(self) -> Any:
+    def _random_invalid_value(self) -> Any:
         return copy.deepcopy(self._rng.choice((*ANYTHING, *TEXTS, *NUMBERS)))

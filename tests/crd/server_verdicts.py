@@ -1,4 +1,4 @@
-"""What a real server said of random instances of random classes, and what this side says of them."""
+"""The recorded verdicts of a real server on random instances of random classes, and our verdicts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Causes = list[list[str]]
 
 
 def kind_of(seed: str, number: int) -> tuple[type[kp.KubeObject], random_shapes.Instances]:
-    """The random class of this number, and what makes its instances."""
+    """Return the random class of this number, and the generator of its instances."""
     rng = random.Random(f"{seed}/{number}")
-    return random_shapes.Maker(rng).kind(f"Shape{number}"), random_shapes.Instances(rng)
+    return random_shapes.KindGenerator(rng).kind(f"Shape{number}"), random_shapes.Instances(rng)
 
 
 def schema_of_kind(kind: type[kp.KubeObject]) -> Json:
-    """The schema in the definition of a kind, by way of JSON."""
+    """Return the schema in the definition of a kind as plain JSON."""
     schema: Json = json.loads(
         json.dumps(definition_of(kind).spec["versions"][0]["schema"]["openAPIV3Schema"])
     )
@@ -38,7 +38,7 @@ def schema_of_kind(kind: type[kp.KubeObject]) -> Json:
 
 
 def instances(make: random_shapes.Instances, schema: Json, count: int) -> list[Json]:
-    """As many specs; two of three are broken on purpose."""
+    """Generate `count` specs; two of three are invalid on purpose."""
     specs: list[Json] = []
     while len(specs) < count:
         spec = make.of(schema["properties"]["spec"])
@@ -46,35 +46,35 @@ def instances(make: random_shapes.Instances, schema: Json, count: int) -> list[J
     return specs[:count]
 
 
-def judge(schema: Json, spec: Json) -> tuple[Causes, Any]:
-    """What this side refuses in a spec, and the spec as it would be stored."""
+def check_spec(schema: Json, spec: Json) -> tuple[Causes, Any]:
+    """Return the causes for which we refuse a spec, and the spec that would be stored."""
     obj = {"spec": copy.deepcopy(spec)}
     prune(schema, obj)
     apply_defaults(schema, obj)
     return causes(validate(schema, obj)), obj.get("spec")
 
 
-def agree(local_causes: Causes, server_causes: Causes) -> bool:
-    """Whether both name the same causes. Of what the server could not even read, it names one field."""
+def have_same_causes(local_causes: Causes, server_causes: Causes) -> bool:
+    """Compare causes. The server names only a single field of a spec that it cannot decode."""
     if server_causes and server_causes[0][0] == UNREADABLE:
         return any(server_causes[0][1].startswith(f"{field}: ") for field, _ in local_causes)
     return local_causes == server_causes
 
 
 def causes(violations: Any) -> Causes:
-    """Fields and messages in one order, of violations or of the causes in a Status."""
+    """Return the sorted fields and messages of violations, or of the causes in a Status."""
     return sorted([violation.field, violation.message] for violation in violations)
 
 
-def recorded() -> Iterator[Json]:
-    """Each class that was tried: its number, its schema, and its specs with the server's causes and result."""  # noqa: E501
+def read_recorded_classes() -> Iterator[Json]:
+    """Yield each class: its number, its schema, and its specs with the server's causes and result."""
     with gzip.open(VERDICTS, "rt") as lines:
         for line in lines:
             yield json.loads(line)
 
 
 def record(shapes: list[Json]) -> None:
-    """Write down what a server said."""
+    """Write the verdicts of a server."""
     with VERDICTS.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as lines:
         for shape in shapes:
             lines.write(json.dumps(shape).encode() + b"\n")

@@ -1,6 +1,6 @@
-"""Each rule ends as passed, failed or not evaluated: the topics of Kubernetes' documentation, row by row.
+"""The outcome of each rule is passed, failed or not evaluated, for the topics of Kubernetes' documentation.
 
-The rows are also a table for users, in docs/cel.md; a test keeps the two the same.
+The table in docs/cel.md shows the same rows; a test compares them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_the_table_in_the_docs_has_these_rows() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[2]} {row[3]!r}"[:70] for row in ROWS])
-def test_a_rule_that_passes_or_fails_here_does_so_on_a_real_server(row: Any) -> None:
+def test_a_rule_passes_or_fails_here_only_if_it_does_on_a_real_server(row: Any) -> None:
     server_verdict = cel_table.verdicts()[cel_table.key(row)]
     if row[4] in (PASSED, FAILED):
         assert server_verdict in (row[4], "costs too much")
@@ -125,7 +125,7 @@ def test_a_rule_at_the_root_sees_only_the_name_of_the_metadata() -> None:
         "metadata": {"name": "a", "labels": {}},
         "spec": {"a": 1},
     }
-    assert [type(one) for one in check_rules(schema, obj)] == [Passed]
+    assert [type(rule) for rule in check_rules(schema, obj)] == [Passed]
     schema["x-kubernetes-validations"] = [{"rule": "!has(self.metadata.labels)"}]
     (outcome,) = check_rules(schema, obj)
     assert isinstance(outcome, NotEvaluated)
@@ -180,7 +180,7 @@ def test_a_string_in_an_object_with_dates_cannot_inject_cel() -> None:
 
 
 def test_without_a_library_no_rule_passes() -> None:
-    # In a process of its own: what has compiled a rule once goes on compiling.
+    # In a new process, as a module that is loaded once stays loaded.
     program = """
 import sys
 sys.modules["cel_expr_python"] = None

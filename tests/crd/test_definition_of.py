@@ -1,4 +1,4 @@
-"""Classes become one definition, the same from run to run, or an error that names what does not fit."""
+"""Classes become a definition, which is the same in each run, or an error that names the misfit."""
 
 from __future__ import annotations
 

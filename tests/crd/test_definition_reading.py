@@ -1,4 +1,4 @@
-"""A definition is read back as what it was made from, and two definitions are compared change by change."""
+"""A definition is read back as its source, and two definitions are compared change by change."""
 
 from __future__ import annotations
 

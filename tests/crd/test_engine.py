@@ -1,4 +1,4 @@
-"""The engine prunes, defaults and validates as a server does: its recorded answers, and a table of rules."""
+"""The engine prunes, defaults and validates like a server: recorded responses, and a table of rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FOO_SCHEMA: dict[str, Any] = {
 ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-def recorded(name: str) -> tuple[dict[str, Any], dict[str, Any], list[list[str]]]:
+def read_exchange(name: str) -> tuple[dict[str, Any], dict[str, Any], list[list[str]]]:
     exchange = json.loads((RECORDINGS / name).read_text())
     response = exchange["response"]
     return json.loads(exchange["request"]["body"]), json.loads(response["body"]), response["headers"]
@@ -48,7 +48,7 @@ def recorded(name: str) -> tuple[dict[str, Any], dict[str, Any], list[list[str]]
 
 @pytest.mark.parametrize("name", ["cr-validation-422.json", "cr-validation-rule-422.json"])
 def test_a_refusal_equals_that_of_a_server(name: str) -> None:
-    obj, answer, _ = recorded(name)
+    obj, answer, _ = read_exchange(name)
     apply_defaults(FOO_SCHEMA, obj)
     status = invalid_status(FOO, obj["metadata"]["name"], validate(FOO_SCHEMA, obj))
     ours = json.loads(msgspec.json.encode(status))
@@ -56,7 +56,7 @@ def test_a_refusal_equals_that_of_a_server(name: str) -> None:
 
 
 def test_pruning_and_defaulting_give_the_object_and_the_warnings_of_a_server() -> None:
-    obj, answer, headers = recorded("cr-pruned-field-201.json")
+    obj, answer, headers = read_exchange("cr-pruned-field-201.json")
     warnings = [f'299 - "unknown field \\"{path}\\""' for path in sorted(prune(FOO_SCHEMA, obj))]
     assert warnings == [value for name, value in headers if name == "Warning"]
     apply_defaults(FOO_SCHEMA, obj)

@@ -1,4 +1,4 @@
-"""Twenty lines from a class to YAML that `kubectl apply` takes."""
+"""Twenty lines convert a class to YAML for `kubectl apply`."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ spec:
 """
 
 
-def test_the_readme_shows_what_a_class_becomes() -> None:
+def test_the_readme_shows_the_definition_of_a_class() -> None:
     assert definition_of(Book).to_yaml() == YAML

@@ -1,4 +1,4 @@
-"""Reviews: bytes of a request in, bytes of an answer out, and a clear word on what is not a request."""
+"""Reviews: a request is decoded, a response is encoded, and an invalid request is a clear error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def admission(**request: Any) -> bytes:
     ).encode()
 
 
-def answered(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
+def decode_review(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
     review = json.loads(respond_to_admission(read_admission(admission(**request)), verdict))
     assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: dict[str, Any] = review["response"]
@@ -63,8 +63,8 @@ def test_a_request_is_read_with_all_fields() -> None:
 
 
 def test_allow_has_warnings_and_audit_annotations() -> None:
-    assert answered(allow()) == {"allowed": True}
-    assert answered(allow(warnings=["old"], audit_annotations={"k": "v"})) == {
+    assert decode_review(allow()) == {"allowed": True}
+    assert decode_review(allow(warnings=["old"], audit_annotations={"k": "v"})) == {
         "allowed": True,
         "warnings": ["old"],
         "auditAnnotations": {"k": "v"},
@@ -79,25 +79,25 @@ def test_deny_has_a_message_a_code_and_a_reason() -> None:
         "reason": "Forbidden",
         "code": 403,
     }
-    assert answered(deny("no")) == {"allowed": False, "status": status}
-    assert answered(deny("no", code=422))["status"]["reason"] == "Invalid"
-    assert "reason" not in answered(deny("no", code=418))["status"]
+    assert decode_review(deny("no")) == {"allowed": False, "status": status}
+    assert decode_review(deny("no", code=422))["status"]["reason"] == "Invalid"
+    assert "reason" not in decode_review(deny("no", code=418))["status"]
     with pytest.raises(ValueError, match="from 400 to 599, not 200"):
         deny("no", code=200)
 
 
 def test_a_change_is_sent_as_a_json_patch_in_base64() -> None:
     changed_pod = {**POD, "metadata": {"name": "a", "labels": {"x/y": "1"}}}
-    response = answered(change(changed_pod))
+    response = decode_review(change(changed_pod))
     assert (response["allowed"], response["patchType"]) == (True, "JSONPatch")
     patch = json.loads(base64.b64decode(response["patch"]))
     assert apply_json_patch(POD, patch) == changed_pod
 
 
 def test_an_empty_change_sends_no_patch_and_a_deletion_cannot_be_changed() -> None:
-    assert answered(change(POD)) == {"allowed": True}
+    assert decode_review(change(POD)) == {"allowed": True}
     with pytest.raises(ValueError, match="a DELETE request has no object to change"):
-        answered(change(POD), operation="DELETE", object=None)
+        decode_review(change(POD), operation="DELETE", object=None)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_an_empty_change_sends_no_patch_and_a_deletion_cannot_be_changed() -> No
         (admission().replace(b"AdmissionReview", b"TokenReview"), "not TokenReview of admission.k8s.io/v1"),
     ],
 )
-def test_any_other_body_than_an_admission_review_is_an_error_with_the_reason(
+def test_a_body_that_is_not_an_admission_review_is_an_error_with_the_reason(
     body: bytes, message: str
 ) -> None:
     with pytest.raises(kp.RemoteProtocolError, match=message):
@@ -136,7 +136,7 @@ def conversion(*objects: dict[str, Any], version: str = "v2") -> bytes:
     return json.dumps(review).encode()
 
 
-def converted(body: bytes, convert: Any) -> dict[str, Any]:
+def convert_review(body: bytes, convert: Any) -> dict[str, Any]:
     review = json.loads(respond_to_conversion(read_conversion(body), convert))
     assert (review["apiVersion"], review["kind"]) == ("apiextensions.k8s.io/v1", "ConversionReview")
     response: dict[str, Any] = review["response"]
@@ -151,7 +151,7 @@ def to_v2(obj: dict[str, Any], version: str) -> dict[str, Any]:
 
 
 def test_every_object_is_converted_to_the_requested_version() -> None:
-    response = converted(conversion(book("a"), book("b")), to_v2)
+    response = convert_review(conversion(book("a"), book("b")), to_v2)
     assert response["result"] == {"status": "Success"}
     assert [obj["metadata"]["name"] for obj in response["convertedObjects"]] == ["a", "b"]
     assert {obj["apiVersion"] for obj in response["convertedObjects"]} == {"g.example.com/v2"}
@@ -159,7 +159,7 @@ def test_every_object_is_converted_to_the_requested_version() -> None:
 
 
 def test_an_object_of_the_requested_version_is_not_converted() -> None:
-    assert converted(conversion(book("a", "v2")), to_v2)["convertedObjects"] == [book("a", "v2")]
+    assert convert_review(conversion(book("a", "v2")), to_v2)["convertedObjects"] == [book("a", "v2")]
 
 
 def test_an_object_that_cannot_be_converted_fails_the_review_with_its_name() -> None:
@@ -168,7 +168,7 @@ def test_an_object_that_cannot_be_converted_fails_the_review_with_its_name() -> 
             raise ValueError("b has no pages")
         return to_v2(obj, version)
 
-    response = converted(conversion(book("a"), book("b")), convert)
+    response = convert_review(conversion(book("a"), book("b")), convert)
     assert response["convertedObjects"] == []
     assert response["result"]["status"] == "Failure"
     assert response["result"]["message"] == "Book w/b: b has no pages"
@@ -190,7 +190,7 @@ def test_a_conversion_that_changes_kind_or_metadata_fails(
         obj["kind"] = kind
         return obj
 
-    result = converted(conversion(book("a")), convert)["result"]
+    result = convert_review(conversion(book("a")), convert)["result"]
     assert result["status"] == "Failure"
     assert result["message"].startswith("Book w/a: ")
     assert result["message"].endswith(message)
@@ -202,7 +202,7 @@ def test_labels_and_annotations_may_change() -> None:
         obj["metadata"]["annotations"] = {"a": "b"}
         return obj
 
-    assert converted(conversion(book("a")), convert)["result"] == {"status": "Success"}
+    assert convert_review(conversion(book("a")), convert)["result"] == {"status": "Success"}
 
 
 def test_a_bug_in_a_converter_is_not_a_response() -> None:
@@ -210,7 +210,7 @@ def test_a_bug_in_a_converter_is_not_a_response() -> None:
         raise TypeError("a bug")
 
     with pytest.raises(TypeError, match="a bug"):
-        converted(conversion(book("a")), convert)
+        convert_review(conversion(book("a")), convert)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_bug_in_a_converter_is_not_a_response() -> None:
         ),
     ],
 )
-def test_any_other_body_than_a_conversion_review_is_an_error_with_the_reason(
+def test_a_body_that_is_not_a_conversion_review_is_an_error_with_the_reason(
     body: bytes, message: str
 ) -> None:
     with pytest.raises(kp.RemoteProtocolError, match=message):

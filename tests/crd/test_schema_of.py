@@ -1,4 +1,4 @@
-"""Python types become structural schemas, or are refused with the place and the reason."""
+"""Python types become structural schemas, or are refused with the path and the reason."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def test_a_type_without_a_schema_is_refused_with_path_and_reason(type_: Any, pat
     assert reason in str(caught.value)
 
 
-def test_recursion_through_two_classes_is_refused_with_its_begin() -> None:
+def test_recursion_through_two_classes_is_refused_with_the_first_class() -> None:
     class Tree(kp.Fields):
         root: Node
 
@@ -355,7 +355,7 @@ def test_the_schema_of_a_kind_has_no_metadata_and_no_untyped_status() -> None:
 
 
 class Odd(kp.Fields):
-    """Types that once had no definition, or one that a server refuses."""
+    """Types with unusual definitions."""
 
     needed: Colour | None
     names: tuple[str, ...] = ()
@@ -395,7 +395,7 @@ def test_metadata_of_an_embedded_object_has_the_fields_that_users_write() -> Non
 
 
 class Farm(kp.Object[PodTemplateSpec, None], group="g.example.com", version="v1"):
-    """A custom resource whose spec is a template for pods, with metadata of its own."""
+    """A custom resource whose spec is a template for pods with metadata."""
 
 
 def test_a_pod_template_has_a_definition() -> None:

@@ -1,18 +1,18 @@
-"""Random classes give definitions that a real server took, and instances get the verdicts that it gave."""
+"""Definitions and verdicts of random classes equal those that were recorded from a real server."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import server_verdicts
-from server_verdicts import agree, judge, kind_of, schema_of_kind
+from server_verdicts import check_spec, have_same_causes, kind_of, schema_of_kind
 
 from kubeproto.crd.definitions._structural_checks import check_schema
 
-SHAPES = list(server_verdicts.recorded())
+SHAPES = list(server_verdicts.read_recorded_classes())
 
 
-def tried() -> list[tuple[dict[str, Any], Any, Any, Any]]:
+def recorded_classes() -> list[tuple[dict[str, Any], Any, Any, Any]]:
     return [(shape["schema"], *attempt) for shape in SHAPES for attempt in shape["tried"]]
 
 
@@ -24,17 +24,17 @@ def test_the_classes_have_the_schemas_that_a_server_accepted() -> None:
 
 
 def test_every_instance_is_refused_for_the_causes_of_the_server() -> None:
-    for schema, spec, causes, _ in tried():
-        assert agree(judge(schema, spec)[0], causes), (schema, spec)
+    for schema, spec, causes, _ in recorded_classes():
+        assert have_same_causes(check_spec(schema, spec)[0], causes), (schema, spec)
 
 
 def test_accepted_instances_are_pruned_and_defaulted_like_on_the_server() -> None:
-    for schema, spec, causes, stored in tried():
+    for schema, spec, causes, stored in recorded_classes():
         if not causes:
-            assert judge(schema, spec)[1] == stored, (schema, spec)
+            assert check_spec(schema, spec)[1] == stored, (schema, spec)
 
 
-def test_there_are_thousands_of_instances_and_many_of_each_verdict() -> None:
-    verdicts = [bool(causes) for _, _, causes, _ in tried()]
+def test_the_record_has_thousands_of_instances_and_many_of_each_verdict() -> None:
+    verdicts = [bool(causes) for _, _, causes, _ in recorded_classes()]
     assert len(verdicts) >= 5000
     assert min(verdicts.count(True), verdicts.count(False)) >= 1000

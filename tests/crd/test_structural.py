@@ -1,4 +1,4 @@
-"""A schema that a server would refuse is refused here, with the server's path and reason."""
+"""A schema that a server refuses is refused with the server's path and reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRING: dict[str, Any] = {"type": "string"}
 ANYTHING: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-def keyed(items: dict[str, Any], *keys: str) -> dict[str, Any]:
+def schema_with_list_keys(items: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {
         "type": "array",
         "items": items,
@@ -23,7 +23,7 @@ def keyed(items: dict[str, Any], *keys: str) -> dict[str, Any]:
     }
 
 
-def ruled(**rule: Any) -> dict[str, Any]:
+def schema_with_rules(**rule: Any) -> dict[str, Any]:
     return {**INT, "x-kubernetes-validations": [{"rule": "true", **rule}]}
 
 
@@ -160,7 +160,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         [f'{F}.items.x-kubernetes-list-type: Invalid value: "set": {ATOMIC_ITEM}'],
     ),
     (
-        keyed(OF_MAP),
+        schema_with_list_keys(OF_MAP),
         [
             (
                 f"{F}.x-kubernetes-list-map-keys: Required value: must not be"
@@ -169,7 +169,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        keyed(OF_MAP, "x"),
+        schema_with_list_keys(OF_MAP, "x"),
         [
             (
                 f'{F}.x-kubernetes-list-map-keys: Invalid value: ["x"]:'
@@ -178,11 +178,11 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        keyed(OF_MAP, "k", "k"),
+        schema_with_list_keys(OF_MAP, "k", "k"),
         [f'{F}.x-kubernetes-list-map-keys: Invalid value: ["k","k"]: must not contain duplicate entries'],
     ),
     (
-        keyed(INT, "k"),
+        schema_with_list_keys(INT, "k"),
         [
             (
                 f'{F}.items.type: Invalid value: "integer": must be object if'
@@ -191,7 +191,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        keyed({**OF_MAP, "required": []}, "k"),
+        schema_with_list_keys({**OF_MAP, "required": []}, "k"),
         [
             (
                 f"{F}.items.properties[k].default: Required value: {KEY} must"
@@ -200,11 +200,11 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        keyed({**OF_MAP, "properties": {"k": {**STRING, "nullable": True}}}, "k"),
+        schema_with_list_keys({**OF_MAP, "properties": {"k": {**STRING, "nullable": True}}}, "k"),
         [f"{F}.items.properties[k].nullable: Forbidden: {KEY} cannot be nullable"],
     ),
     (
-        keyed({**OF_MAP, "properties": {"k": {"type": "array", "items": INT}}}, "k"),
+        schema_with_list_keys({**OF_MAP, "properties": {"k": {"type": "array", "items": INT}}}, "k"),
         [f'{F}.items.properties[k].type: Invalid value: "array": {SCALAR_KEY}'],
     ),
     (
@@ -215,9 +215,12 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         {"type": "object", "x-kubernetes-map-type": "loose"},
         [f'{F}.x-kubernetes-map-type: Unsupported value: "loose": supported values: "atomic", "granular"'],
     ),
-    (ruled(rule=""), [f"{F}.x-kubernetes-validations[0].rule: Required value: rule is not specified"]),
     (
-        ruled(message=" "),
+        schema_with_rules(rule=""),
+        [f"{F}.x-kubernetes-validations[0].rule: Required value: rule is not specified"],
+    ),
+    (
+        schema_with_rules(message=" "),
         [
             (
                 f'{F}.x-kubernetes-validations[0].message: Invalid value: "'
@@ -226,7 +229,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        ruled(message="a\nb"),
+        schema_with_rules(message="a\nb"),
         [
             (
                 f"{F}.x-kubernetes-validations[0].message: Invalid value:"
@@ -235,7 +238,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        ruled(rule="true\n&& true"),
+        schema_with_rules(rule="true\n&& true"),
         [
             (
                 f"{F}.x-kubernetes-validations[0].message: Required value:"
@@ -245,7 +248,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        ruled(messageExpression=" "),
+        schema_with_rules(messageExpression=" "),
         [
             (
                 f"{F}.x-kubernetes-validations[0].messageExpression: Required"
@@ -255,7 +258,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        ruled(reason="Odd"),
+        schema_with_rules(reason="Odd"),
         [
             (
                 f'{F}.x-kubernetes-validations[0].reason: Unsupported value: "Odd": supported values:'
@@ -264,11 +267,11 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
-        ruled(fieldPath=".x"),
+        schema_with_rules(fieldPath=".x"),
         [f'{F}.x-kubernetes-validations[0].fieldPath: Invalid value: ".x": fieldPath must be a valid path'],
     ),
     (
-        ruled(optionalOldSelf=True),
+        schema_with_rules(optionalOldSelf=True),
         [
             (
                 f"{F}.x-kubernetes-validations[0].optionalOldSelf: Invalid"
@@ -397,11 +400,11 @@ GOOD: list[dict[str, Any]] = [
         "x-kubernetes-int-or-string": True,
         "allOf": [{"anyOf": [{"type": "integer"}, {"type": "string"}]}, {"maxLength": 5}],
     },
-    keyed({**OF_MAP, "required": [], "properties": {"k": {**STRING, "default": "x"}}}, "k"),
+    schema_with_list_keys({**OF_MAP, "required": [], "properties": {"k": {**STRING, "default": "x"}}}, "k"),
     {"type": "object", "additionalProperties": True},
     ANYTHING,
-    ruled(rule="self >= oldSelf", optionalOldSelf=True),
-    keyed({**OF_MAP, **rules_of("self.k == oldSelf.k")}, "k"),
+    schema_with_rules(rule="self >= oldSelf", optionalOldSelf=True),
+    schema_with_list_keys({**OF_MAP, **rules_of("self.k == oldSelf.k")}, "k"),
     {
         "type": "object",
         "additionalProperties": {**INT, **rules_of("self > oldSelf")},

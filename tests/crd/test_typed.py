@@ -1,4 +1,4 @@
-"""Objects made from a class fit its own schema; hostile ones are refused with the same path by both."""
+"""Objects of a class fit its schema; class and schema refuse hostile objects with the same path."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ SPECS = st.builds(
 
 
 @given(SPECS, st.none() | st.builds(BookStatus, lent=st.booleans()))
-def test_every_object_of_a_class_fits_its_own_schema_and_comes_back_unchanged(
+def test_every_object_of_a_class_fits_its_schema_and_round_trips(
     spec: BookSpec, status: BookStatus | None
 ) -> None:
     book = Book(spec=spec, status=status)

@@ -1,4 +1,4 @@
-"""URLs and semantic versions in rules where the recorded questions to Go do not reach."""
+"""URLs and semantic versions in rules that the recorded results of Go do not cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubeproto.crd import Passed, check_rules
 
 
 def passes(rule: str, value: str) -> bool:
-    """Whether a text passes a rule."""
+    """Return whether a string passes a rule."""
     schema = thing(f={**STRING, "x-kubernetes-validations": [{"rule": rule}]})
     [outcome] = check_rules(schema, {"f": value})
     return isinstance(outcome, Passed)

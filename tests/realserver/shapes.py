@@ -81,13 +81,13 @@ def differences(shape: dict[str, Any]) -> list[str]:
     """Return the differences between our verdicts and the server's on the instances of a class."""
     lines: list[str] = []
     for spec, causes, stored in shape["tried"]:
-        mine, would_store = server_verdicts.judge(shape["schema"], spec)
-        if not server_verdicts.agree(mine, causes):
-            extra = [cause for cause in mine if cause not in causes]
-            missing = [cause for cause in causes if cause not in mine]
+        local_causes, stored_here = server_verdicts.check_spec(shape["schema"], spec)
+        if not server_verdicts.have_same_causes(local_causes, causes):
+            extra = [cause for cause in local_causes if cause not in causes]
+            missing = [cause for cause in causes if cause not in local_causes]
             lines.append(f"{shape['number']}: {spec}: only here {extra}, only there {missing}")
-        elif not causes and would_store != stored:
-            lines.append(f"{shape['number']}: {spec}: stored as {would_store} here, {stored} there")
+        elif not causes and stored_here != stored:
+            lines.append(f"{shape['number']}: {spec}: stored as {stored_here} here, {stored} there")
     return lines
 
 
