@@ -1,6 +1,6 @@
-"""The debug page: a `DebugState` as one HTML document, which loads nothing else and runs no script.
+"""The debug page: a `DebugState` as one HTML document, which loads no other file and runs no script.
 
-It reloads itself, and follows the colour scheme of the reader, light or dark.
+It reloads itself, and uses the colour scheme of the browser, light or dark.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def debug_page(state: DebugState) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="refresh" content="{_REFRESH}"><title>{escape(_title(state))}</title>',
             f"<style>{_STYLE}</style></head><body>",
-            *_header(state),
-            *(part for controller in state.controllers for part in _controller(controller)),
-            *_caches(state.caches),
+            *_render_header(state),
+            *(part for controller in state.controllers for part in _render_controller(controller)),
+            *_render_caches(state.caches),
             "</body></html>",
         )
     )
@@ -69,9 +69,9 @@ def _title(state: DebugState) -> str:
     return ", ".join(controller.name for controller in state.controllers) or "an operator without controllers"
 
 
-def _header(state: DebugState) -> Iterable[str]:
+def _render_header(state: DebugState) -> Iterable[str]:
     yield f"<header><h1>{escape(_title(state))}</h1>"
-    yield f'<span class="dim">{escape(state.program)}, up {_long(state.uptime)}</span>'
+    yield f'<span class="dim">{escape(state.program)}, up {_format_duration(state.uptime)}</span>'
     if state.election:
         leader = "leads" if state.leads else f"follows {state.leader or 'nobody'}"
         colour = "good" if state.leads else "dim"
@@ -81,30 +81,33 @@ def _header(state: DebugState) -> Iterable[str]:
     yield plot(state.history)
 
 
-def _controller(controller: ControllerState) -> Iterable[str]:
+def _render_controller(controller: ControllerState) -> Iterable[str]:
     waiting = "" if controller.synced else ' <span class="bad">waits for its caches</span>'
     yield f"<h2>Controller {escape(controller.name)}{waiting}</h2>"
     yield f'<p class="dim">{escape(controller.resource)}</p><dl class="facts">'
-    facts = {
+    figures = {
         "due": f"{controller.due:,}",
-        "oldest due for": _short(controller.oldest),
+        "oldest due for": _format_short(controller.oldest),
         "delayed": f"{controller.delayed:,}",
         "running": f"{controller.running} of {controller.concurrency}",
-        "longest run now": _short(controller.longest_run),
+        "longest run now": _format_short(controller.longest_run),
         "reconciled": f"{controller.reconciled:,}",
         "failed": f"{controller.failed:,}",
         "conflicts": f"{controller.conflicts:,}",
     }
-    yield from (f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
+    yield from (f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items())
     yield "</dl>"
-    yield from _failing(controller)
+    yield from _render_failing_keys(controller)
     if controller.slowest:
         yield "<h3>Slowest reconciles</h3>"
-        rows = [(run.key, _short(run.seconds), f"{_long(run.seconds_ago)} ago") for run in controller.slowest]
-        yield from _table(("key", "#took", "#ended"), rows)
+        rows = [
+            (run.key, _format_short(run.seconds), f"{_format_duration(run.seconds_ago)} ago")
+            for run in controller.slowest
+        ]
+        yield from _render_table(("key", "#took", "#ended"), rows)
 
 
-def _failing(controller: ControllerState) -> Iterable[str]:
+def _render_failing_keys(controller: ControllerState) -> Iterable[str]:
     if not controller.failing:
         return
     more = f" and {controller.failing_more:,} more" if controller.failing_more else ""
@@ -114,38 +117,41 @@ def _failing(controller: ControllerState) -> Iterable[str]:
             key.key,
             key.error,
             str(key.attempt),
-            f"{_long(key.seconds_ago)} ago",
-            "waits for a change" if key.retried_in is None else f"in {_long(key.retried_in)}",
+            f"{_format_duration(key.seconds_ago)} ago",
+            "waits for a change" if key.retried_in is None else f"in {_format_duration(key.retried_in)}",
         )
         for key in controller.failing
     ]
-    yield from _table(("key", "*last error", "#attempt", "#failed", "#retried"), rows)
+    yield from _render_table(("key", "*last error", "#attempt", "#failed", "#retried"), rows)
 
 
-def _caches(caches: Sequence[CacheState]) -> Iterable[str]:
+def _render_caches(caches: Sequence[CacheState]) -> Iterable[str]:
     yield "<h2>Caches and their watches</h2>"
     if not caches:
         yield '<p class="dim">none</p>'
         return
     rows = [
         (
-            cache.place,
+            cache.name,
             cache.state,
-            "in step" if cache.live else cache.why,
+            "in step" if cache.live else cache.reason,
             f"{cache.objects:,}" if cache.synced else "not synced",
-            _bytes(cache.size),
+            _format_size(cache.size),
             cache.version or "none",
-            "never" if cache.silent is None else f"{_long(cache.silent)} ago",
+            "never" if cache.silent is None else f"{_format_duration(cache.silent)} ago",
             str(cache.failures),
         )
         for cache in caches
     ]
     headings = ("kind", "state", "*sync status", "#objects", "#size", "#version", "#last byte", "#failures")
-    yield from _table(headings, rows)
+    yield from _render_table(headings, rows)
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    """Yield a table. A heading with # is for numbers, with * for sentences; the first is for keys."""
+def _render_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Yield a table. A # begins the heading of a column of numbers, a * that of a column of sentences.
+
+    The first column has keys.
+    """
     classes = ["key", *({"#": "number", "*": "wide"}.get(heading[:1], "") for heading in headings[1:])]
     yield '<div class="scroll"><table><thead><tr>'
     for name, heading in zip(classes, headings, strict=True):
@@ -159,12 +165,12 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[s
     yield "</tbody></table></div>"
 
 
-def _short(seconds: float) -> str:
+def _format_short(seconds: float) -> str:
     """Format a duration that is usually below a second."""
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else _long(seconds)
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else _format_duration(seconds)
 
 
-def _long(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, seconds_left = divmod(int(seconds), 60)
@@ -174,7 +180,7 @@ def _long(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
 
 
-def _bytes(size: int) -> str:
+def _format_size(size: int) -> str:
     for unit, unit_size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= unit_size:
             return f"{size / unit_size:.1f} {unit}"

@@ -21,15 +21,15 @@ _LEGEND: Final = (
 
 
 def plot(samples: Sequence[Sample]) -> str:
-    """Return the legend and the plot, or a sentence before the second sample."""
+    """Return the legend and the plot; before the second sample, a sentence."""
     if len(samples) < 2:
-        return '<p class="dim">The first samples come in a few seconds.</p>'
-    end = samples[-1].at
-    maximum = max(1, *(max(sample.due, sample.ended, sample.failed) for sample in samples))
+        return '<p class="dim">The first samples are taken in a few seconds.</p>'
+    end = samples[-1].time
+    maximum = max(1, *(max(sample.due, sample.finished, sample.failed) for sample in samples))
     lines = [
-        ("--good", [(sample.at, sample.ended) for sample in samples]),
-        ("--second", [(sample.at, sample.failed) for sample in samples]),
-        ("--first", [(sample.at, sample.due) for sample in samples]),
+        ("--good", [(sample.time, sample.finished) for sample in samples]),
+        ("--second", [(sample.time, sample.failed) for sample in samples]),
+        ("--first", [(sample.time, sample.due) for sample in samples]),
     ]
     polylines = "".join(
         f'<polyline points="{_points(points, end, maximum)}" fill="none" stroke="var({colour})"'

@@ -1,7 +1,7 @@
 """`DebugState`: the controllers, queues and caches of an operator at one moment, for the debug page.
 
-It has keys and numbers of objects, and the `error_summary` of errors: no contents, no tokens. The names of
-its fields are the keys of ``/debug.json``.
+It has keys and numbers of objects, and the `error_summary` of errors, but no contents and no tokens. Programs
+read ``/debug.json``, so its keys do not change when a field is renamed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from ..caches._caches import Cache
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SAMPLE_PERIOD: Final = 5.0  # seconds
 _MAX_SAMPLES: Final = 120  # ten minutes
-_MAX_FAILING_KEYS: Final = 20  # that are listed; the others are counted
+_MAX_FAILING_KEYS: Final = 20  # in the list; the others are counted
 
 
 class FailingKeyState(Struct, frozen=True, rename="camel"):
@@ -34,7 +34,7 @@ class FailingKeyState(Struct, frozen=True, rename="camel"):
 
 
 class SlowRun(Struct, frozen=True, rename="camel"):
-    """One of the slowest runs."""
+    """A run that is among the slowest."""
 
     key: str
     seconds: float
@@ -42,16 +42,16 @@ class SlowRun(Struct, frozen=True, rename="camel"):
 
 
 class ControllerState(Struct, frozen=True, rename="camel"):
-    """One controller and its queue."""
+    """A controller and its queue."""
 
     name: str
     resource: str
     synced: bool
     concurrency: int
     running: int
-    longest_run: float  # seconds of the longest run of this moment
+    longest_run: float  # seconds of the longest current run
     due: int
-    oldest: float  # seconds for which the oldest due key has been due
+    oldest: float  # seconds since the oldest due key became due
     delayed: int
     reconciled: int
     conflicts: int
@@ -62,13 +62,13 @@ class ControllerState(Struct, frozen=True, rename="camel"):
 
 
 class CacheState(Struct, frozen=True, rename="camel"):
-    """One cache and its watch."""
+    """A cache and its watch."""
 
-    place: str
+    name: str = field(name="place")
     synced: bool
     live: bool
     state: str
-    why: str
+    reason: str = field(name="why")
     version: str
     objects: int
     size: int  # bytes
@@ -77,12 +77,12 @@ class CacheState(Struct, frozen=True, rename="camel"):
 
 
 class Sample(Struct, frozen=True, rename="camel"):
-    """A sample of the history: due and running keys, and the runs that ended since the previous sample."""
+    """A sample of the history: due and running keys, and the finished runs since the previous sample."""
 
-    at: float
+    time: float = field(name="at")
     due: int
     running: int
-    ended: int
+    finished: int = field(name="ended")
     failed: int
 
 
@@ -105,7 +105,7 @@ class SampleHistory:
     def __init__(self, controllers: Mapping[str, ControllerRunner]) -> None:
         self.samples: deque[Sample] = deque(maxlen=_MAX_SAMPLES)
         self._controllers = controllers
-        self._ended = self._failed = 0
+        self._finished = self._failed = 0
 
     async def run(self) -> None:
         """Take samples until cancelled."""
@@ -116,18 +116,18 @@ class SampleHistory:
     def take(self, now: float) -> None:
         """Take one sample."""
         controllers = self._controllers.values()
-        ended = sum(controller.stats.finished for controller in controllers)
+        finished = sum(controller.stats.finished for controller in controllers)
         failed = sum(controller.stats.failed for controller in controllers)
         self.samples.append(
             Sample(
                 now,
                 sum(len(controller.queue) for controller in controllers),
                 sum(controller.queue.running for controller in controllers),
-                ended - self._ended,
+                finished - self._finished,
                 failed - self._failed,
             )
         )
-        self._ended, self._failed = ended, failed
+        self._finished, self._failed = finished, failed
 
 
 def debug_state(
@@ -144,20 +144,22 @@ def debug_state(
         election="" if election is None else election.name,
         leads=status is None or status.leads,
         leader="" if status is None else status.leader or "",
-        controllers=tuple(_controller(name, controller, now) for name, controller in controllers.items()),
-        caches=tuple(_cache(cache) for cache in caches.values()),
+        controllers=tuple(_controller_state(name, runner, now) for name, runner in controllers.items()),
+        caches=tuple(_cache_state(cache) for cache in caches.values()),
         history=tuple(history),
     )
 
 
-def _controller(name: str, controller: ControllerRunner, now: float) -> ControllerState:
+def _controller_state(name: str, controller: ControllerRunner, now: float) -> ControllerState:
     queue, stats = controller.queue, controller.stats
-    latest_failures = sorted(controller.failing.items(), key=lambda item: -item[1].at)
+    latest_failures = sorted(controller.failing.items(), key=lambda item: -item[1].failed_at)
     listed: list[FailingKeyState] = []
     for key, failure in latest_failures[:_MAX_FAILING_KEYS]:
-        due = queue.ready_at(key)
-        retried_in = None if due is None else max(0.0, due - now)
-        listed.append(FailingKeyState(key, failure.attempt, now - failure.at, failure.summary, retried_in))
+        ready_at = queue.ready_at(key)
+        retried_in = None if ready_at is None else max(0.0, ready_at - now)
+        listed.append(
+            FailingKeyState(key, failure.attempt, now - failure.failed_at, failure.summary, retried_in)
+        )
     metrics = queue.metrics(now)
     return ControllerState(
         name=name,
@@ -178,14 +180,14 @@ def _controller(name: str, controller: ControllerRunner, now: float) -> Controll
     )
 
 
-def _cache(cache: Cache[Any]) -> CacheState:
+def _cache_state(cache: Cache[Any]) -> CacheState:
     status = cache.sync_status
     return CacheState(
-        place=cache.display_name,
+        name=cache.display_name,
         synced=cache.synced,
         live=status.live,
         state=cache.phase,
-        why=status.reason,
+        reason=status.reason,
         version=cache.version,
         objects=len(cache) if cache.synced else 0,
         size=cache.size,

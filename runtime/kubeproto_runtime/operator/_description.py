@@ -22,7 +22,7 @@ else:
 
 
 class FollowedKind(Struct, frozen=True):
-    """A kind that is listed and watched, and in which namespaces."""
+    """A kind that is listed and watched, and the namespaces."""
 
     resource: Resource
     namespaces: tuple[str | AllNamespaces, ...] = (ALL,)
@@ -35,12 +35,12 @@ class ProgramDescription(Struct, frozen=True, kw_only=True):
     a web application with a cache, constructs its own description.
     """
 
-    kinds: tuple[type[Any], ...] = ()  # that its controllers reconcile, or that are part of it
+    kinds: tuple[type[Any], ...] = ()  # reconciled by its controllers, or part of the program
     follows: tuple[FollowedKind, ...] = ()
-    reconciles: bool = True  # if not, several replicas may run without an election
+    reconciles: bool = True  # if False, several replicas may run without an election
     lease: str = ""  # the name of the Lease of its election, if there is one
     health_port: int | None = None  # for /livez and /readyz
-    http_port: int | None = None  # for calls from the cluster; may be the health port too
+    http_port: int | None = None  # for calls from the cluster; may be the health port
     webhooks: WebhookServer | None = None
     grace: float = 30.0
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Election(Protocol):
-    """Allows one of several processes to work; `LeaderElector` is an election on a Lease."""
+    """Allows only one of several processes to work; `LeaderElector` is an election on a Lease."""
 
     @property
     def name(self) -> str:
@@ -19,14 +19,14 @@ class Election(Protocol):
 
     @property
     def leadership_status(self) -> elections.LeadershipStatus:
-        """Whether this process leads, who does, and whether the election works."""
+        """Whether this process leads, the leader, and whether the election works."""
         ...
 
     @property
     def holds(self) -> bool:
-        """Whether no other process can lead at this moment; `LeaseFence` refuses writes otherwise.
+        """Whether no other process can lead at this moment. If False, `LeaseFence` refuses writes.
 
-        This is True for longer than this process leads: cancelled work may write while it cleans up.
+        This is True for some time after this process leads: cancelled work may write while it cleans up.
         """
         ...
 

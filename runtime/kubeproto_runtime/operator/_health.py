@@ -34,19 +34,19 @@ _TEXT: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _HTML: Final = "text/html; charset=utf-8"
 _JSON: Final = "application/json"
-# The page is complete: nothing is fetched, no script runs, and no other page may frame it.
+# The page contains all of its parts: it loads no other file and runs no script, and no page may frame it.
 _HTML_HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
     ("X-Content-Type-Options", "nosniff"),
     ("Cache-Control", "no-store"),
 )
 _NOT_ON_LOOPBACK: Final = (
-    "the debug page is shown to this machine alone: use kubectl port-forward, or Operator(debug=True)\n"
+    "the debug page is shown only on this machine: use kubectl port-forward, or Operator(debug=True)\n"
 )
 
 
 class HealthPage(Struct, frozen=True):
-    """A response."""
+    """The response of the health port to a request."""
 
     status: int
     text: str
@@ -56,8 +56,8 @@ class HealthPage(Struct, frozen=True):
 class HealthPages(Struct, frozen=True):
     """The pages of `serve`: health, readiness, metrics and the debug page.
 
-    `healthy`, `ready` and `webhooks` return whether all is in order, and lines of text. The debug page, of
-    the state that `debug` returns, is shown on loopback alone unless `debug_everywhere` is True.
+    `healthy`, `ready` and `webhooks` return whether all parts work, and lines of text. The debug page, of the
+    state that `debug` returns, is shown only on loopback, unless `debug_everywhere` is True.
     """
 
     healthy: Callable[[], tuple[bool, str]]
@@ -81,11 +81,11 @@ class HealthPages(Struct, frozen=True):
             return HealthPage(200, debug_page(state), _HTML)
         match path:
             case "/healthz" | "/livez":
-                return _page_of(*self.healthy())
+                return _status_page(*self.healthy())
             case "/readyz":
-                return _page_of(*self.ready())
+                return _status_page(*self.ready())
             case "/readyz/webhooks" if self.webhooks is not None:
-                return _page_of(*self.webhooks())
+                return _status_page(*self.webhooks())
             case "/metrics":
                 return HealthPage(200, self.metrics(), _METRICS)
             case _:
@@ -93,7 +93,7 @@ class HealthPages(Struct, frozen=True):
 
 
 def respond(pages: HealthPages, request: RawRequest, peer: str = "") -> Response:
-    """Respond to a request of an address, and close its connection: probes and scrapers send one request."""
+    """Return the response to a request of `peer`. It closes the connection: probes send a single request."""
     on_loopback = _is_loopback(peer) and _is_for_localhost(request)
     page = pages.page(request.method, request.target, on_loopback=on_loopback)
     html_headers = _HTML_HEADERS if page.content_type == _HTML else ()
@@ -108,7 +108,7 @@ async def serve(
     *,
     task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve the pages until cancelled; report the port once it listens."""
+    """Serve the pages until cancelled. Report the port when it listens."""
 
     async def handle(stream: SocketStream) -> None:
         async def handler(request: RawRequest) -> Response:
@@ -155,12 +155,13 @@ def _is_loopback(peer: str) -> bool:
 def _is_for_localhost(request: RawRequest) -> bool:
     """Return whether the Host header names this machine.
 
-    In DNS rebinding, the name of an attacker's page resolves to 127.0.0.1, and a browser sends that name.
+    This check prevents DNS rebinding: the name of an attacker's page resolves to 127.0.0.1, and the browser
+    sends that name as the host.
     """
     host = next((value for name, value in request.headers if name.lower() == "host"), "")
     hostname = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
     return hostname == "localhost" or _is_loopback(hostname.strip("[]"))
 
 
-def _page_of(good: bool, text: str) -> HealthPage:
+def _status_page(good: bool, text: str) -> HealthPage:
     return HealthPage(200 if good else 503, text)

@@ -3,18 +3,18 @@
 ::
 
     the election, shielded ── requests ──► the server
-        │ StartLeading: the work begins, or continues until a later time
-        │ StopLeading, or that time: the work is cancelled
+        │ StartLeading(until): the work begins, or may continue until this time
+        │ StopLeading, or the time has passed: the work is cancelled
         ▼
     the work, in the task that called `run`
 
-While the work ends, for whatever reason, the lease is still renewed, as long as the server allows it: no
-other process leads until the work has ended. Only then is the lease released.
+The lease is renewed until the work has ended, also after a cancellation, as long as the server allows it. So
+no other process leads before the work has ended. Then the lease is released.
 
-`on_leader` only observes: its errors are logged, cancellations that belong to no scope included. An error
-that ends a process (SystemExit, KeyboardInterrupt, GeneratorExit, any other that is no `Exception`) cancels
-the work, and is raised when the lease has been released. In the task of the election it would end the
-election first, and nobody would lead until the lease expires.
+The errors of `on_leader` are logged, including cancellations that belong to no scope. An error that ends a
+process (SystemExit, KeyboardInterrupt, GeneratorExit and others that are no `Exception`) cancels the work,
+and is raised after the lease has been released. If it were raised in the task of the election, it would end
+the election first, and no process would lead until the lease expires.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 
-# Seconds for the release: a process must end even if the server does not respond. The lease expires then.
-_RELEASE_TIME: Final = 5.0
+# Seconds. A process must end even if the server does not respond; the lease then expires.
+_RELEASE_TIMEOUT: Final = 5.0
 _MIN_TIMEOUT: Final = 1.0
 _LONG_DURATION: Final = 3600  # seconds; nobody takes over sooner if the holder ends without a release
 
@@ -55,13 +55,13 @@ _log: Final = logging.getLogger("kubeproto.leading")
 
 
 class LeaderElector:
-    """One candidate for one Lease. The defaults are those of Go's clients, whose leases these are too.
+    """A candidate for a Lease. The Lease and the defaults are compatible with Go's clients.
 
-    `identity` is the name of this process among the candidates: usually the pod's name. `lease_duration`,
-    `renew_deadline` and `retry_period` are as in `election.Candidate`, which refuses impossible combinations.
-    `on_leader` is called with the identity of each new leader, "" for nobody. `clock` measures the term; the
-    default also counts time for which the machine was suspended, unless the event loop simulates time. With
-    `coordinated` the server chooses the leader, if its feature gate is on.
+    `identity` is the name of this process among the candidates, usually the name of its pod. For
+    `lease_duration`, `renew_deadline` and `retry_period` see `election.Candidate`, which rejects impossible
+    combinations. `on_leader` is called with the identity of each new leader, or "" if there is none. `clock`
+    measures the term; the default clock continues while the machine is suspended, unless the event loop
+    simulates time. With `coordinated` the server chooses the leader, if its feature gate is on.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class LeaderElector:
         from kubeproto.kinds.coordination_v1 import Lease
 
         self.clock: MonotonicClock = clock or LoopClock()
-        self._clock_given = clock is not None
+        self._has_own_clock = clock is not None
         self._on_leader = on_leader
         self._candidate = election.Candidate(
             lease=Lease(metadata=ObjectMeta(name=name, namespace=namespace or client.namespace)),
@@ -119,7 +119,7 @@ class LeaderElector:
 
     @property
     def name(self) -> str:
-        """The lease, as namespace/name."""
+        """The namespace and name of the lease, as ``namespace/name``."""
         meta = self._candidate.lease.metadata
         return f"{meta.namespace}/{meta.name}"
 
@@ -135,9 +135,9 @@ class LeaderElector:
 
     @property
     def holds(self) -> bool:
-        """Whether the lease of this process has not expired, by its own clock, and is not another's.
+        """Whether this process holds the lease: it has not expired by the local clock, and nobody took it.
 
-        That lasts longer than the term: cancelled work may clean up until the lease expires.
+        It is held for longer than the term: cancelled work may clean up until the lease expires.
         """
         candidate = self._candidate
         return self.clock.now() < self._holds_until + candidate.lease_duration - candidate.renew_deadline
@@ -150,8 +150,8 @@ class LeaderElector:
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Take part in the election, and run `work` in each term.
 
-        It ends when `work` ends by itself, and releases the lease then, and when cancelled. After the loss of
-        the lease, cancelled work should end before the lease expires, within five seconds by default.
+        It returns when `work` returns, and releases the lease then and when cancelled. If the lease is lost,
+        `work` is cancelled, and should end before the lease expires: within five seconds by default.
         """
         if self._running:
             raise RuntimeError(f"{self!r} is running already")
@@ -163,7 +163,7 @@ class LeaderElector:
             self._state = election.Ended(self._candidate)
 
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
-        if not self._clock_given:
+        if not self._has_own_clock:
             self.clock = default_clock()
         self._reset()
         error: BaseException | None = None
@@ -174,11 +174,11 @@ class LeaderElector:
             try:
                 with self._standby:
                     await self._work(work)
-            except Exception as raised:  # it propagates without the group around it
+            except Exception as raised:  # raised below, without the exception group
                 error = raised
             finally:
                 self._advance(election.Stopped())
-                shield.deadline = anyio.current_time() + _RELEASE_TIME
+                shield.deadline = anyio.current_time() + _RELEASE_TIMEOUT
         if (error := self._fatal or error) is not None:
             raise error
 
@@ -187,16 +187,16 @@ class LeaderElector:
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             await self._leads.wait()
-            since = anyio.current_time()
+            started_at = anyio.current_time()
             with anyio.CancelScope() as self._work_scope:
                 if not self._leads.is_set():
-                    continue  # lost again before this task ran
+                    continue  # the lease was lost before this task was scheduled
                 self._log_lead()
                 await work()
                 if not self._work_scope.cancel_called:
                     return
             # With milliseconds: see `_log_lead`.
-            seconds = anyio.current_time() - since
+            seconds = anyio.current_time() - started_at
             _log.warning("%r led for %.3f s and does not lead any more: %s", self, seconds, self._end_reason)
 
     def _log_lead(self) -> None:
@@ -216,8 +216,8 @@ class LeaderElector:
     # The election
 
     async def _take_part(self, shield: anyio.CancelScope) -> None:
-        current_fence.set(None)  # an operator that no longer holds the lease must be able to take it again
-        current_counts.set(None)  # its metrics are about the work
+        current_fence.set(None)  # otherwise an operator that lost the lease could not acquire it again
+        current_counts.set(None)  # the operator's metrics count the requests of the work only
         with shield:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(supervise, self._watch_deadline)
@@ -239,9 +239,9 @@ class LeaderElector:
         """Cancel the work at the end of the term, even if a request is pending."""
         while True:
             await self._leads.wait()
-            while (until := self._leads_until) is not None and self.clock.now() < until:
-                await self.clock.sleep_until(until)
-            if until is not None:
+            while (deadline := self._leads_until) is not None and self.clock.now() < deadline:
+                await self.clock.sleep_until(deadline)
+            if deadline is not None:
                 self._end_term("the renewal deadline has passed")
                 self._advance(election.LeaseExpired())
 
@@ -273,7 +273,7 @@ class LeaderElector:
         if self._on_leader is not None:
             try:
                 self._on_leader(leader)
-            except failures() as error:  # the lease must survive a failing observer
+            except failures() as error:  # a failing callback must not cost the lease
                 log_failure(_log, "%r: on_leader failed", self, error=error)
             except BaseException as error:
                 self._fatal = error
@@ -317,8 +317,8 @@ class LeaderElector:
         self._state, actions = election.step(self._state, event, self.clock.now())
         for action in actions:
             match action:
-                case election.StartLeading(until):
-                    self._leads_until = self._holds_until = until
+                case election.StartLeading(deadline):
+                    self._leads_until = self._holds_until = deadline
                     self._leads.set()
                 case election.StopLeading(reason):
                     if self._leads_until is not None and self.clock.now() < self._leads_until:
@@ -338,9 +338,9 @@ class LeaderElector:
 
 
 def _election_client(client: Client, renew_deadline: float) -> Client:
-    """Return a client of the same server without a rate limit, which reconciles may exhaust.
+    """Return a client of the same server without retries and rate limit.
 
-    It retries nothing, because the election retries.
+    The election retries, and reconciles may exhaust the rate of their client.
     """
     return Client(
         client.transport,

@@ -1,8 +1,9 @@
 """The LeaseCandidate of a process in a coordinated election, and its responses to pings.
 
 The server chooses one of the LeaseCandidates of a lease, by their versions, and writes its name into the
-Lease. To find the live candidates it writes a `pingTime` into each; a live candidate writes a later
-`renewTime`. See https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/.
+Lease. To find the live candidates, it writes a `pingTime` into each of them, and live candidates respond with
+a later `renewTime`. See
+https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _log: Final = logging.getLogger("kubeproto.leading")
 
 
 class CoordinatedElection(Struct, frozen=True, kw_only=True):
-    """A coordinated election: the versions of this process, such as 1.36.0, and the server's strategy."""
+    """The versions of a candidate, such as 1.36.0, and the strategy of its coordinated election."""
 
     binary_version: str
     emulation_version: str = ""
@@ -42,7 +43,7 @@ class CoordinatedElection(Struct, frozen=True, kw_only=True):
 async def keep_candidacy(
     client: Client, namespace: str, lease: str, name: str, coordinated: CoordinatedElection
 ) -> None:
-    """Take part as a candidate until cancelled."""
+    """Create the LeaseCandidate, and respond to pings until cancelled."""
     api = client.api(Dynamic, namespace=namespace, resource=CANDIDATES)
     logged = ""
     while True:
@@ -52,7 +53,7 @@ async def keep_candidacy(
         except WaitTimeout:
             pass  # not pinged yet
         except KubeprotoError as error:
-            # It is retried for as long as it fails; the failure is logged once.
+            # Each retry may fail in the same way, so a repeated failure is logged at the level DEBUG.
             level = logging.DEBUG if str(error) == logged else logging.WARNING
             _log.log(level, "candidate %s: %s", name, error)
             logged = str(error)
@@ -85,4 +86,4 @@ def _missing_ping(obj: Dynamic | None) -> str:
     return "it has not been pinged"
 
 
-_PINGED: Final = Condition[Dynamic]("asked", _missing_ping)
+_PINGED: Final = Condition[Dynamic]("pinged", _missing_ping)

@@ -1,4 +1,4 @@
-"""The clocks by which a leader decides how long it leads."""
+"""The clocks that measure the term of a leader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..tasks._event_loop import loop_clock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Seconds. A loop may read its clock once in an iteration, and return that time until the next one.
+# Seconds. A loop may read its clock once per iteration, and return that time until the next iteration.
 _TOLERANCE: Final = 60.0
 
 
@@ -31,13 +31,13 @@ class MonotonicClock(Protocol):
 
 
 class LoopClock:
-    """The clock of the event loop. It may stand still while the machine sleeps."""
+    """The clock of the event loop. It may stop while the machine is suspended."""
 
     def __init__(self) -> None:
         self._read: Callable[[], float] | None = None
 
     def now(self) -> float:
-        """The time; after the first call in the event loop, also in threads, which `LeaseFence` fences."""
+        """The time. After the first call in the event loop, threads can call it too: `LeaseFence` does."""
         if self._read is None:
             self._read = loop_clock()
         return self._read()
@@ -48,10 +48,10 @@ class LoopClock:
 
 
 class BootClock:
-    """A clock that also runs while the machine sleeps, where the system has one.
+    """A clock that continues while the machine is suspended, if the system has such a clock.
 
-    A leader on a laptop, or in a paused virtual machine, notices within a second after waking up that its
-    term has ended. `LeaderElector` uses this clock unless time is simulated.
+    A leader on a laptop, or in a paused virtual machine, notices within a second after the resumption that
+    its term has ended. `LeaderElector` uses this clock unless time is simulated.
     """
 
     def now(self) -> float:
@@ -59,13 +59,13 @@ class BootClock:
         return _boot_time()
 
     async def sleep_until(self, at: float) -> None:
-        """Return at that time; the timers of the event loop do not count the sleep of the machine."""
+        """Return at that time. The timers of the event loop would not count the suspension."""
         while (seconds := at - _boot_time()) > 0:
             await anyio.sleep(min(seconds, 1.0))
 
 
 def default_clock() -> MonotonicClock:
-    """Return the clock for the running event loop: its own if its time is simulated."""
+    """Return a `BootClock`; if the event loop simulates time, a `LoopClock`."""
     return BootClock() if _is_real() else LoopClock()
 
 
@@ -84,5 +84,5 @@ def _is_real() -> bool:
 def _boot_time() -> float:
     clock_id = getattr(time, "CLOCK_BOOTTIME", None)
     if clock_id is None and sys.platform == "darwin":
-        clock_id = time.CLOCK_MONOTONIC  # counts sleep there, where Python's monotonic() does not
+        clock_id = time.CLOCK_MONOTONIC  # on macOS it counts suspension, and Python's monotonic() does not
     return time.monotonic() if clock_id is None else time.clock_gettime(clock_id)

@@ -3,22 +3,21 @@
 Three mechanisms end a term. Each of them covers cases that the others miss:
 
 1. **Cancellation of the work.** `LeaderElector` cancels it when the renewal deadline passes, or when another
-   process has the lease. This ends nearly every run. But a cancellation is only delivered where a task
-   waits: code in a `finally` or in a shielded scope continues, a thread is not cancelled, and a run that
-   computes for seconds writes before it notices.
+   process has the lease. This ends nearly every run. But a cancellation is only delivered when a task waits:
+   code in a `finally` or in a shielded scope continues, a thread is not cancelled, and a run that computes
+   for seconds writes before it is cancelled.
 2. **`may_begin` of the workers.** No run begins while this process does not lead. Cancellation does not
    ensure that: the event loop may be blocked beyond the deadline and then take a key before the timer of
    the election fires, and a worker that is started in a cancelled task group runs (on asyncio until its end
    while only shielded tasks are left in the group, on trio until its first checkpoint). The fence alone
    would let such a run act on other systems than the API server.
-3. **The fence.** No write is sent once the lease may be another's, by the clock of the election and not by
-   a timer. A process that was stopped (SIGSTOP, a paused virtual machine) continues in the middle of a run
-   and sends before any timer fires, and a write can wait for its rate, a token or a connection for longer
+3. **The fence.** No write is sent when another process may hold the lease, by the clock of the election and
+   not by a timer. A process that was stopped (SIGSTOP, a paused virtual machine) continues in the middle of a
+   run and sends before any timer fires, and a write can wait for its rate, a token or a connection for longer
    than the lease lasts. So a client checks when it sends, and the transport checks again (`RawRequest.check`)
    when the first byte is about to leave.
 
-The fence is the last of the three, and the most lenient: work may write until the lease has expired, while
-it ends after its cancellation.
+The fence is the most lenient of the three: cancelled work may write until the lease has expired.
 """
 
 from __future__ import annotations
@@ -56,5 +55,5 @@ class LeaseFence:
         if not self._election.holds:
             raise LeaseLost(
                 f"{request.label} was not sent: this process no longer holds the lease {self._election.name},"
-                " and another one may be working on the same objects"
+                " and another process may be working on the same objects"
             )

@@ -4,12 +4,12 @@
       inner: sources of each controller ─────────────────────────────────────────►│
         while it leads: the runs of each controller, other work ──► stop ──► grace ►│ end
 
-- Caches are shared by all controllers of one client, and filled while another process leads: a new leader
-  begins at once.
+- All controllers of a client share its caches. They are also filled while another process leads, so that a
+  new leader begins without delay.
 - After `stop` no run begins; current runs have `grace` seconds to end; then the lease is released. When the
-  lease is lost, runs are cancelled at once, and the process is a candidate again.
-- An error in one part ends all the others, and `run` raises it; several errors are raised as a group. A
-  failed reconcile is retried and ends nothing.
+  lease is lost, runs are cancelled immediately, and the process is a candidate again.
+- An error in one part ends all other parts, and `run` raises it; several errors are raised as a group. A
+  failed reconcile is retried, and ends no part.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)  # Kubernetes sends SIGTERM, a
 
 
 class ControllerRun:
-    """A controller that is ready to run: await it, or give it to an `Operator` together with others."""
+    """A controller that is ready to run: await it, or pass it to an `Operator` with other controllers."""
 
-    _used = True  # `__del__` is called even if `__init__` was not, because its arguments were wrong
+    _used = True  # `__del__` is also called if wrong arguments prevented `__init__`
 
     def __init__(self, plan: ControllerPlan, election: Election | None = None) -> None:
         self.plan = plan
@@ -60,7 +60,7 @@ class ControllerRun:
         self._used = False
 
     def mark_used(self) -> None:
-        """Note that an operator will run it: otherwise a warning is shown when it is deleted."""
+        """Record that an operator will run it. Otherwise its deletion causes a warning."""
         self._used = True
 
     def __del__(self) -> None:
@@ -86,13 +86,13 @@ OperatorPart: TypeAlias = ControllerRun | Callable[[], Coroutine[Any, Any, None]
 
 
 class Operator:
-    """Runs controllers side by side until stopped; with an election, only while this process leads.
+    """Runs controllers concurrently until stopped; with an election, only while this process leads.
 
-    `port` serves ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``. The debug page is for this machine
-    only unless `debug` is True, and off if it is False. With port 0 the system chooses a port, and the
+    `port` serves ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``. The debug page is shown only on this
+    machine, unless `debug` is True, and is off if it is False. With port 0 the system chooses a port, and the
     attribute `port` is its number. With `signals`, SIGTERM and SIGINT stop the operator, and a second signal
-    cancels it. `grace` is the number of seconds for which runs may continue after a stop. `webhooks` are
-    served from start to end, by every process.
+    cancels it. `grace` is the number of seconds for which runs may continue after a stop. Every process
+    serves the `webhooks`, from start to end.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Operator:
         self._stopped = False
 
     async def run(self, *parts: OperatorPart) -> None:
-        """Run these parts, and those of `add`, until stopped; raise the error that ended it, if any."""
+        """Run these parts, and those of `add`, until stopped. Raise the error of a part that fails."""
         for part in parts:
             if isinstance(part, ControllerRun):
                 part.mark_used()
@@ -145,10 +145,10 @@ class Operator:
         finally:
             for client in self._caches:
                 client.counters.remove(self._counts)
-        raise error  # outside of `except`, so that its context stays the same
+        raise error  # outside of `except`, so that the group does not become its context
 
     def add(self, *parts: OperatorPart) -> None:
-        """Run these parts as well: from now on, or once `run` is called."""
+        """Run these parts as well: from now on, or when `run` is called."""
         stages = self._stages
         for part in parts:
             if isinstance(part, ControllerRun):
@@ -163,10 +163,10 @@ class Operator:
                 self._add(part, stages, stages.following)
 
     def stop(self) -> None:
-        """Start no more runs, wait for current runs for the grace period, and end."""
+        """Begin no more runs, wait for current runs for the grace period, and end."""
         self._stopped = True
-        for reconciling in self._controllers.values():
-            reconciling.stop()
+        for runner in self._controllers.values():
+            runner.stop()
         if self._stages is not None:
             self._stages.stopped.set()
             if not self._stages.busy:
@@ -176,15 +176,15 @@ class Operator:
 
     @property
     def leading(self) -> bool:
-        """Whether controllers of this process reconcile; without an election they always do."""
+        """Whether controllers of this process reconcile. Without an election this is always True."""
         return self._election is None or self._election.leadership_status.leads
 
     def healthy(self) -> tuple[bool, str]:
-        """Return the response of ``/healthz``: whether every part works, and a line for each."""
+        """Return the response of ``/healthz``: whether every part works, and a line for each part."""
         return health(self._controllers, self._election)
 
     def ready(self) -> tuple[bool, str]:
-        """Return the response of ``/readyz``: whether every cache has synced, and a line for each."""
+        """Return the response of ``/readyz``: whether every cache has synced, and a line for each cache."""
         return readiness(self._controllers, self._webhooks)
 
     def webhooks_ready(self) -> tuple[bool, str]:
@@ -208,7 +208,7 @@ class Operator:
 
     @property
     def description(self) -> ProgramDescription:
-        """The controllers and other parts, whether they run yet or not."""
+        """The controllers and other parts, whether they run already or not."""
         added = (part.plan for part in self._added if isinstance(part, ControllerRun))
         running = (controller.plan for controller in self._controllers.values())
         return describe(
@@ -216,8 +216,7 @@ class Operator:
             health_port=self.port, webhooks=self._webhooks, grace=self._grace,
         )  # fmt: skip
 
-    # How it runs
-
+    # Tasks
     @contextmanager
     def _task_context(self) -> Generator[None]:
         """Fence and count the requests of the tasks that are started in this block."""
@@ -234,7 +233,7 @@ class Operator:
                 cancel = stages.outer.cancel_scope.cancel
                 stages.outer.start_soon(supervise, _handle_signals, self.stop, cancel)
             if self.port is not None:
-                # Imported here: most operators in tests serve no pages, and need no h11.
+                # Imported here, because most operators in tests serve no pages, and need no h11.
                 from ._health import HealthPages, serve
 
                 pages = HealthPages(self.healthy, self.ready, self.metrics)
@@ -269,14 +268,14 @@ class Operator:
             if stages.functions is not None:
                 stages.functions.start_soon(supervise, part)
             return
-        reconciling = self._begin(part, stages)
-        following.start_soon(supervise, reconciling.follow)
+        runner = self._create_runner(part, stages)
+        following.start_soon(supervise, runner.follow)
         if self._stopped:
-            reconciling.stop()
+            runner.stop()
         elif stages.working is not None:
-            stages.working.start_soon(supervise, reconciling.work)
+            stages.working.start_soon(supervise, runner.work)
 
-    def _begin(self, run: ControllerRun, stages: _Stages) -> ControllerRunner:
+    def _create_runner(self, run: ControllerRun, stages: _Stages) -> ControllerRunner:
         name = run.plan.name
         if run.started:
             raise RuntimeError(f"controller {name} has been run already")
@@ -286,9 +285,9 @@ class Operator:
             raise ValueError(f"there are two controllers {name!r}: give one of them another name")
         run.started = True
         caches = self._caches_of(run.plan.client, stages)
-        leads = None if self._election is None else _leading(self._election)
-        reconciling = self._controllers[name] = ControllerRunner(run.plan, caches, leads)
-        return reconciling
+        leads = None if self._election is None else _leads(self._election)
+        runner = self._controllers[name] = ControllerRunner(run.plan, caches, leads)
+        return runner
 
     def _caches_of(self, client: Client, stages: _Stages) -> Caches:
         caches = self._caches.get(client)
@@ -328,7 +327,7 @@ class Operator:
         finally:
             stages.busy = False
             if stages.stopped.is_set() and not (drained and self.leading):
-                # The lease was lost while the runs were ending: there is no reason to lead again.
+                # The lease was lost while the runs were ending. A stopped process must not lead again.
                 stages.standby.cancel()
         if scope.cancelled_caught:
             _log.warning("runs had not ended within %g s and were cancelled", self._grace)
@@ -342,15 +341,15 @@ class Operator:
                 try:
                     for function in self._functions:
                         functions.start_soon(supervise, function)
-                    for reconciling in self._controllers.values():
-                        working.start_soon(supervise, reconciling.work)
+                    for runner in self._controllers.values():
+                        working.start_soon(supervise, runner.work)
                     await stages.stopped.wait()
                     running = sum(controller.queue.running for controller in self._controllers.values())
                     _log.info("stopping: %d runs may end within %g s, and none begins", running, self._grace)
                     scope.deadline = anyio.current_time() + self._grace
                 finally:
-                    # Parts that are added from here on wait for the next leadership: on asyncio, a cancelled
-                    # group in which only shielded tasks are left does not cancel new ones.
+                    # Parts that are added from now on begin in the next term: on asyncio, a cancelled group
+                    # that contains only shielded tasks does not cancel new tasks.
                     stages.functions = stages.working = None
             functions.cancel_scope.cancel()
 
@@ -368,7 +367,7 @@ class _Stages:
         self.stopped = anyio.Event()
 
 
-def _leading(election: Election) -> Callable[[], bool]:
+def _leads(election: Election) -> Callable[[], bool]:
     return lambda: election.leadership_status.leads
 
 
@@ -385,10 +384,10 @@ def _scope_text(plan: ControllerPlan) -> str:
 
 
 async def _handle_signals(stop: Callable[[], None], cancel: Callable[[], None]) -> None:
-    """Stop on the first signal, and cancel on the second; needs the main thread."""
+    """Stop on the first signal, and cancel on the second. Needs the main thread."""
     with anyio.open_signal_receiver(*_SIGNALS) as signals:
-        react = stop
+        handle = stop
         async for number in signals:
             _log.info("%s received", signal.Signals(number).name)
-            react()
-            react = cancel
+            handle()
+            handle = cancel

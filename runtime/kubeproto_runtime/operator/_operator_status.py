@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def health(controllers: Mapping[str, ControllerRunner], election: Election | None) -> tuple[bool, str]:
-    """Return whether every controller and the election work, with a line for each.
+    """Return whether every controller and the election work, and a line for each.
 
-    A controller is unhealthy if a run continues although it was cancelled.
+    A controller is unhealthy if a cancelled run does not end.
     """
     now = anyio.current_time()
     lines = [
-        (not (keys := controller.workers.stuck_keys(now)), f"controller {name}: {_describe_stuck(keys)}")
+        (not (keys := controller.workers.stuck_keys(now)), f"controller {name}: {_describe_stuck_keys(keys)}")
         for name, controller in controllers.items()
     ]
     if election is not None:
@@ -36,9 +36,9 @@ def health(controllers: Mapping[str, ControllerRunner], election: Election | Non
 def readiness(
     controllers: Mapping[str, ControllerRunner], webhooks: WebhookServer | None
 ) -> tuple[bool, str]:
-    """Return whether every cache has synced and the webhooks are served, with a line for each.
+    """Return whether every cache has synced and the webhooks are served, and a line for each.
 
-    This is the same for candidates: their caches sync, and their webhooks are called.
+    Candidates can be ready too: their caches sync, and their webhooks are called.
     """
     caches = {id(cache): cache for controller in controllers.values() for cache in controller.caches}
     lines = [
@@ -80,10 +80,10 @@ def metrics_text(
 
 
 def _format_lines(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
-    """Return whether all lines are in order, and their text in the form of Kubernetes' own servers."""
+    """Return whether all parts work, and their lines in the form of Kubernetes' servers."""
     text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
     return all(good for good, _ in lines), text
 
 
-def _describe_stuck(keys: list[str]) -> str:
+def _describe_stuck_keys(keys: list[str]) -> str:
     return f"{', '.join(keys[:5])} does not end, although it was cancelled" if keys else "works"

@@ -25,32 +25,32 @@ else:
 K = TypeVar("K", bound=KubeObject)
 State = TypeVar("State")
 
-ByNamespace = Mapping[str, "Cache[Any]"]
-"""The caches of one source by namespace; a cache of all namespaces is under ""."""
+CachesByNamespace = Mapping[str, "Cache[Any]"]
+"""The caches of a source by namespace. The key of a cache of all namespaces is ""."""
 
 
 class Context(Struct, Generic[State], frozen=True):
-    """The client, the caches and the state of a controller, and the facts of one run.
+    """The client, the caches and the state of a controller, and the parameters of one run.
 
     `key` is ``namespace/name`` of the object. `reason` is the cause of the run in a few words, and `attempt`
-    the number of runs since the last success, this one included.
+    is the number of this run after the last success, counted from 1.
     """
 
-    # The fields that all runs of a controller share come first: `partial` fills them in once.
+    # All runs of a controller share the first fields, which `partial` binds once.
     client: Client
     caches: Caches
     state: State
     resource: Resource
     log: logging.Logger
-    followed: Mapping[Any, Sequence[ByNamespace]]
+    caches_by_kind: Mapping[Any, Sequence[CachesByNamespace]]
     kind: type[Any]
-    began: str
+    id_prefix: str
     key: str
     reason: str
     attempt: int
     priority: int
     entry: CachedObject | None
-    run: int
+    run_number: int
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def namespace(self) -> str:
-        """The object's namespace; "" where its kind has none."""
+        """The object's namespace; "" for a cluster-scoped kind."""
         return self.key.rpartition("/")[0]
 
     @property
@@ -69,9 +69,10 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def logger(self) -> _Adapter:
-        """A logger whose lines begin with the object, and carry it as `object` (a string) and `ref`.
+        """A logger whose messages begin with the object.
 
-        They carry the reason, the attempt and the id of the run as well; see `kubeproto_runtime.logs`.
+        Its records have the attributes `object` (a string), `ref`, `reason`, `attempt` and `reconcile_id`;
+        see `kubeproto_runtime.logs`.
         """
         extra = {
             "object": str(self.ref),
@@ -84,22 +85,23 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def reconcile_id(self) -> str:
-        """An id that no other run of the controller has, also after a restart."""
-        return f"{self.began}-{self.run}"
+        """An id that is unique among all runs of the controller, also after a restart."""
+        return f"{self.id_prefix}-{self.run_number}"
 
     @property
     def object(self) -> Any:
-        """The object as it was when this run began, decoded anew; None if it did not exist.
+        """The state of the object when this run began; None if it did not exist. It is decoded on each use.
 
-        For `on_error`, which does not get the object. `InvalidObject` if it does not fit its class.
+        It is for `on_error`, which does not receive the object. Raise `InvalidObject` if it does not fit its
+        class.
         """
         return None if self.entry is None else decode(self.entry.raw, self.kind, resource=self.resource)
 
     @property
     def partial_object(self) -> Metadata[Any] | None:
-        """The metadata of the object of this run, with its kind, even if the object does not fit its class.
+        """The metadata and the kind of the object of this run, even if the object does not fit its class.
 
-        For `on_invalid`, which may have to remove the finalizer of an object that is being deleted.
+        It is for `on_invalid`, which may have to remove the finalizer of an object that is being deleted.
         """
         return None if self.entry is None else decode(self.entry.raw, Metadata, resource=self.resource)
 
@@ -108,11 +110,11 @@ class Context(Struct, Generic[State], frozen=True):
     ) -> BoundApi[K]:
         """Return the verbs on a kind in the namespace of the object.
 
-        (``ctx.client.api(kind)`` is in the namespace of the client.) In the run of a cluster-scoped object,
-        name the namespace of a namespaced kind, or `ALL`.
+        ``ctx.client.api(kind)`` would use the namespace of the client. In the run of a cluster-scoped object,
+        pass the namespace of a namespaced kind, or `ALL`.
         """
         if kind is self.kind and resource is None:
-            resource = self.resource  # a `Dynamic` of the controller's own
+            resource = self.resource  # needed if the controller's kind is a `Dynamic`
         if not namespace and not self.namespace:
             other = self.client.requests(kind, namespace=ALL, resource=resource).resource
             if other.namespaced:
@@ -127,13 +129,13 @@ class Context(Struct, Generic[State], frozen=True):
     ) -> Cache[K]:
         """Return the cache of a kind that this controller follows, bound to the namespace of the object.
 
-        With ``namespace=ALL`` it shows all namespaces. `resource` distinguishes `Dynamic` kinds. Among
-        several sources of one kind, the controller's own comes first, then the first source that covers the
-        namespace. `LocalProtocolError` if there is none.
+        With ``namespace=ALL`` it contains all namespaces. `resource` distinguishes `Dynamic` kinds. If
+        several sources follow the kind, the controller's own source is preferred, then the first source that
+        includes the namespace. Raise `LocalProtocolError` if there is none.
         """
         all_namespaces = isinstance(namespace, AllNamespaces)
         target = "" if all_namespaces else str(namespace) or self.namespace
-        for caches in self.followed.get(kind if resource is None else (kind, resource), ()):
+        for caches in self.caches_by_kind.get(kind if resource is None else (kind, resource), ()):
             for cache_namespace in ("", target) if target else ("",):
                 if cache_namespace in caches:
                     cache: Cache[K] = caches[cache_namespace]

@@ -1,11 +1,11 @@
-"""`ControllerRunner`: a controller at work. Changes become keys, keys become calls, results become times.
+"""`ControllerRunner`: runs a controller. It converts changes to keys, and calls `reconcile` for each key.
 
     caches ── changes ──► sources ── keys ──► queue ──► workers ──► reconcile
                                                ▲                        │
                                                └── requeue, retry ──────┘
 
-A cache reports a change when its readers see it, and a run reads the cache when it begins: so no run sees a
-snapshot that is older than the event that caused it. Runs begin when every source has synced.
+A cache reports a change after its readers can see it, and a run reads the cache when it begins. So no run
+sees a snapshot that is older than the event that caused the run. Runs begin when every source has synced.
 
 `plain_perform` in `tests/runtime/plain_workers.py` is `_perform` without its shortcuts; random tests compare
 the two.
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 _COROUTINE: Final[type[Any]] = CoroutineType
 _BACKOFF: Final = ExponentialBackoff()
-_REPORT_PERIOD: Final = 30.0  # seconds between two log lines about a list that does not arrive
+_REPORT_PERIOD: Final = 30.0  # seconds between two log messages about a cache that has not synced
 
 
 class ControllerRunner:
-    """One controller from its start to its end."""
+    """Runs one controller from its start to its end."""
 
     def __init__(self, plan: ControllerPlan, caches: Caches, leads: Callable[[], bool] | None = None) -> None:
         """`leads` is called before each run, where only the leader reconciles."""
@@ -101,7 +101,7 @@ class ControllerRunner:
         self._tracing = plan.client.tracing
         self._new_context: Callable[..., Context[Any]] = Context
         self._runs = 0
-        self._reported: dict[str, str] = {}  # the versions of the invalid objects that were reported
+        self._reported: dict[str, str] = {}  # the reported versions of invalid objects
         self.failing: dict[str, FailingKey] = {}  # the last failure of each key that fails
         self._lines = LoggedLines()
         self._ready = anyio.Event()
@@ -109,12 +109,12 @@ class ControllerRunner:
         self._stopped = False
 
     async def follow(self) -> None:
-        """Follow the sources until cancelled. Their keys wait in the queue until `work` runs."""
+        """Follow the sources until cancelled. Their keys stay in the queue until `work` runs."""
         self._clock = loop_clock()
-        plan, began = self.plan, f"{int(self.plan.client.wall_clock().timestamp() * 1000):x}"
+        plan, id_prefix = self.plan, f"{int(self.plan.client.wall_clock().timestamp() * 1000):x}"
         self._new_context = partial(
             Context, plan.client, self._shared, plan.state,
-            plan.resource, self._log, self._caches_by_kind, plan.kind, began,
+            plan.resource, self._log, self._caches_by_kind, plan.kind, id_prefix,
         )  # fmt: skip
         for source in self.plan.sources:
             caches = self._own_caches if source is self.plan.sources[0] else {}
@@ -137,12 +137,12 @@ class ControllerRunner:
             self.synced = True
             self._ready.set()
             for keys in self.plan.triggers:
-                tasks.start_soon(supervise, self.feed.take, keys)
+                tasks.start_soon(supervise, self.feed.add_trigger, keys)
 
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
         if self._stopped and not self.synced:
-            return  # stopped before this task ran
+            return  # stopped before this task was scheduled
         with anyio.CancelScope() as self._waiting:
             await self._ready.wait()
             await self.workers.run()
@@ -175,7 +175,7 @@ class ControllerRunner:
 
     def _hold(self, key: str, writes: list[ClientWrite], began: float, now: float) -> bool:
         """Return whether a key waits until the caches show the writes of its run."""
-        # Another client may write to another server, whose versions mean nothing here.
+        # Another client may write to another server, whose versions cannot be compared.
         own_writes = [write for client, write in writes if client is self.plan.client]
         return not self._stopped and self.own_writes.hold(key, own_writes, began, now)
 
@@ -208,7 +208,7 @@ class ControllerRunner:
         )
 
     async def _report_waiting(self, cache: Cache[Any]) -> None:
-        """Log repeatedly why a first list does not arrive."""
+        """Log repeatedly why the cache has not synced."""
         began = self._clock()
         while True:
             await anyio.sleep(_REPORT_PERIOD)
@@ -220,7 +220,7 @@ class ControllerRunner:
             )
 
     def _forget_deleted(self, key: str) -> None:
-        """Drop the state of a deleted object. With `run_keys`, requests of runs remain."""
+        """Remove the state of a deleted object. With `run_keys`, its key stays in the queue."""
         self._reported.pop(key, None)
         self.failing.pop(key, None)
         if self.plan.by_key:
@@ -236,13 +236,13 @@ class ControllerRunner:
     # From keys to calls
 
     def _perform(self, work: Work[str]) -> Coroutine[Any, Any, None] | None:
-        """Begin a run; return the rest of it if it waits for something.
+        """Begin a run. Return None if it has ended, or a coroutine that continues it.
 
-        The user's coroutine is stepped by hand. Most runs end in that step, and a coroutine around the user's
-        would take 1.2 of the 5.2 µs of an empty run.
+        The user's coroutine is stepped with `send`. Most runs end in the first step, and a coroutine around
+        the user's coroutine would take 1.2 of the 5.2 µs of an empty run.
         """
         plan, key = self.plan, work.key
-        # Local variables: to call an attribute, Python looks for a method of that name first.
+        # Cached in local variables, because the lookup of attributes takes longer.
         read_clock, find, reconcile = self._clock, self._find, plan.reconcile
         began = read_clock()
         subject: Any = key
@@ -262,8 +262,8 @@ class ControllerRunner:
                 run = reconcile(subject, context)
             else:
                 run = _reconcile_in_span(tracer, reconcile, subject, context)
-            # Only a coroutine has `send`. Any other awaitable gets a coroutine around it, and another value
-            # is refused there. Every run in such a coroutine would be 0.2 µs slower.
+            # Only coroutines have `send`. Other awaitables are wrapped in a coroutine, which also rejects
+            # other values. If all runs were wrapped, each would take 0.2 µs longer.
             if type(run) is not _COROUTINE:
                 run = _awaited(run)
         except run_failures() as error:
@@ -303,13 +303,13 @@ class ControllerRunner:
         read_clock = self._clock
         now = read_clock()
         self.stats.observe(work.key, now - began, now)
-        after = None if action is None else action.requeue_after
-        if action is not None and after is not None:
+        delay = None if action is None else action.requeue_after
+        if action is not None and delay is not None:
             self.stats.requeued += 1
-            self.queue.requeue(work.key, now, after=after, priority=action.priority)
+            self.queue.requeue(work.key, now, after=delay, priority=action.priority)
             if not self.plan.by_key and self._find(work.key) is None:
                 self.queue.discard(work.key)  # deleted while it ran
-                after = None
+                delay = None
         else:
             self.stats.succeeded += 1
             if work.attempt > 1:
@@ -319,7 +319,7 @@ class ControllerRunner:
         if self.failing:
             self.failing.pop(work.key, None)
         if self.plan.observe is not None:
-            self._notify(work, now - began, after, None)
+            self._notify(work, now - began, delay, None)
 
     def _fail(self, work: Work[str], error: Exception, context: Context[Any], began: float) -> None:
         now = self._clock()
@@ -331,7 +331,7 @@ class ControllerRunner:
         else:
             stats.failed += 1
         action = self._decide(error, context)
-        after = None
+        delay = None
         message = error_text(error)
         text = f"{type_name(error)}: {message}"
         previous = self.failing.get(work.key)
@@ -342,26 +342,26 @@ class ControllerRunner:
             None if repeated or issubclass(error_type, ReconcileTimeout | WrongResult) else printable(error)
         )
         if action is not None and action.requeue_after is not None:
-            after = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)
+            delay = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)
         elif action is None and issubclass(error_type, Terminal):
             stats.terminal += 1
         elif action is None:
-            after = queue.retry(work.key, now)
-        if (after is None or not self.plan.by_key) and self._find(work.key) is None:
-            self._forget_deleted(work.key)  # no further event would come for it
-            after = None
-        if issubclass(error_type, Conflict) and after is not None:
+            delay = queue.retry(work.key, now)
+        if (delay is None or not self.plan.by_key) and self._find(work.key) is None:
+            self._forget_deleted(work.key)  # no later event would remove its state
+            delay = None
+        if issubclass(error_type, Conflict) and delay is not None:
             # A conflict is normal: the object has changed since, and the next run sees its new state.
             level = self._lines.level(logging.INFO, (work.key, 0, text), now)
-            log.log(level, "conflict, retried in %.3g s: %s", after, message)
+            log.log(level, "conflict, retried in %.3g s: %s", delay, message)
         else:
             level = self._lines.level(logging.ERROR, (work.key, work.attempt, text), now)
-            if after is None:
+            if delay is None:
                 log.log(level, "failed, and waits for a change: %s", message, exc_info=traceback)
             else:
                 line = "attempt %d failed, the next in %.3g s: %s"
-                log.log(level, line, work.attempt, after, message, exc_info=traceback)
-        self._notify(work, now - began, after, error)
+                log.log(level, line, work.attempt, delay, message, exc_info=traceback)
+        self._notify(work, now - began, delay, error)
 
     def _decide(self, error: Exception, context: Context[Any]) -> Action | None:
         """Call `on_error`. If it fails itself, the default backoff applies."""
@@ -378,7 +378,7 @@ class ControllerRunner:
     async def _refuse(
         self, work: Work[str], entry: CachedObject, error: InvalidObject, context: Context[Any], began: float
     ) -> None:
-        """Report an object that does not fit its type, once for each version."""
+        """Report an object that does not fit its class, once for each version."""
         self.queue.forget(work.key)
         if self._reported.get(work.key) == entry.version:
             return
@@ -411,11 +411,11 @@ class ControllerRunner:
         new_context = self._new_context
         return new_context(work.key, work.reason, work.attempt, work.priority, entry, self._runs)
 
-    def _notify(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:
+    def _notify(self, work: Work[str], seconds: float, delay: float | None, error: Exception | None) -> None:
         if self.plan.observe is not None:
             ref = ref_of(work.key, self.plan.resource)
             try:
-                self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
+                self.plan.observe(Result(ref, work.reason, work.attempt, seconds, delay, error))
             except failures() as failure:
                 log_failure(self._log, "%s: observe failed, and its result is lost", ref, error=failure)
 

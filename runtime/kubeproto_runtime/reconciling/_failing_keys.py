@@ -25,7 +25,7 @@ class FailingKey(Struct, frozen=True):
     text: str
     summary: str
     attempt: int
-    at: float
+    failed_at: float
 
 
 def error_summary(error: Exception) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._sources import KindSource
 
-# Changes that are taken in one step of the event loop: a thousand take a millisecond or two.
+# Changes that are processed in one step of the event loop: a thousand take one or two milliseconds.
 _MAX_STEP: Final = 1000
 
 # A trigger is usually a connection to another system, which recovers within a minute or so.
@@ -57,50 +57,50 @@ class KeyFeed:
         reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
         listed = f"{kind} listed"
 
-        def request(keys: list[str], reason: str, now: float) -> None:
+        def enqueue(keys: list[str], reason: str, now: float) -> None:
             if keys:
                 queue.add_each(keys, now, priority=LOW_PRIORITY if reason is listed else 0, reason=reason)
                 keys.clear()
 
-        def take(changes: list[Change[Any]]) -> None:
+        def process(changes: list[Change[Any]]) -> None:
             now, keys, reason = self._clock(), list[str](), ""
             for change in changes:
                 if keys_of is None and change.type == "DELETED":
-                    request(keys, reason, now)
-                    self._forget_deleted(change.key)  # whatever the predicate returns
+                    enqueue(keys, reason, now)
+                    self._forget_deleted(change.key)  # even if the predicate rejects the change
                 if when is not None and not _begins_deletion(change) and not passes(when, change):
                     continue
-                # Objects of a list, and repetitions, may wait until actual changes are reconciled.
+                # Objects of a list, and repetitions, are reconciled after actual changes.
                 is_listed = change.initial or change.old is change.new
                 change_reason = listed if is_listed else reasons[change.type]
                 if change_reason is not reason:
-                    request(keys, reason, now)
+                    enqueue(keys, reason, now)
                     reason = change_reason
                 if keys_of is not None:
                     keys += keys_of(change)
                 elif by_key or change.type != "DELETED":
                     keys.append(change.key)
-            request(keys, reason, now)
+            enqueue(keys, reason, now)
             self._wake_workers()
 
         def listen(changes: list[Change[Any]]) -> None:
             if len(changes) <= _MAX_STEP and not self._backlog:
-                take(changes)
+                process(changes)
             else:
-                self._backlog.append((take, changes))
+                self._backlog.append((process, changes))
                 self._more.set()
 
         return listen
 
     async def run(self) -> None:
-        """Take the lists that are too long for one step of the event loop."""
+        """Process the lists that are too long for one step of the event loop."""
         while True:
             while self._backlog:
-                take, changes = self._backlog[0]
+                process, changes = self._backlog[0]
                 for start in range(0, len(changes), _MAX_STEP):
-                    take(changes[start : start + _MAX_STEP])
+                    process(changes[start : start + _MAX_STEP])
                     await checkpoint()
-                self._backlog.popleft()  # only now: changes that arrive meanwhile must be queued after it
+                self._backlog.popleft()  # not earlier: changes that arrive meanwhile are queued after it
             self._more = anyio.Event()
             await self._more.wait()
 
@@ -108,12 +108,12 @@ class KeyFeed:
         try:
             return bool(when(change))  # here, because `__bool__` may raise
         except failures() as error:
-            line = "the predicate failed on %s, which is reconciled therefore"
+            line = "the predicate failed on %s, which is therefore reconciled"
             log_failure(self._log, line, change.key, error=error)
             return True
 
-    async def take(self, keys: AsyncIterable[str]) -> None:
-        """Add the keys of a trigger. A trigger that fails is iterated again if possible."""
+    async def add_trigger(self, keys: AsyncIterable[str]) -> None:
+        """Add the keys of a trigger until it ends. After a failure it is iterated again, if possible."""
         failures_in_row = 0
         while True:
             source: object = None

@@ -1,8 +1,8 @@
-"""The counts of controllers, and their text for Prometheus: names and labels are those of Go's controllers.
+"""The metrics of controllers in Prometheus' text format, with the names and labels of controller-runtime.
 
-Dashboards and alerts that were made for controller-runtime fit as they are. The text format is written here,
-in a page of code: prometheus_client would add a registry for the whole process and a lock around each metric;
-a counter here is an integer in a task.
+So dashboards and alerts for controller-runtime work unchanged. This module writes the text format itself:
+prometheus_client would add a registry for the whole process and a lock around each metric, while a counter
+here is an integer.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
-# Those of controller-runtime's controller_runtime_reconcile_time_seconds.
+# The bounds of controller-runtime's controller_runtime_reconcile_time_seconds.
 _BOUNDS: Final = (
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0,
     10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
 )  # fmt: skip
 _FIRST_BOUND: Final = _BOUNDS[0]  # most runs are faster, and a search takes longer than a comparison
-_MAX_SLOWEST: Final = 10  # as many runs as a person reads
+_MAX_SLOWEST: Final = 10  # a person reads no more
 
 
 class ReconcileStats:
@@ -39,15 +39,15 @@ class ReconcileStats:
 
     def __init__(self) -> None:
         self.succeeded = self.requeued = self.failed = 0
-        self.terminal = self.timeouts = 0  # of the failures
-        self.conflicts = 0  # another client had changed the object: this is normal, and not a failure
+        self.terminal = self.timeouts = 0  # both are also counted as failed
+        self.conflicts = 0  # another client had changed the object, which is normal and not a failure
         self.counts = [0] * (len(_BOUNDS) + 1)
         self.seconds = 0.0
         self.slowest = SlowestRuns()
 
     @property
     def finished(self) -> int:
-        """How many runs have ended, with any outcome."""
+        """The number of finished runs, with any outcome."""
         return self.succeeded + self.requeued + self.failed + self.conflicts
 
     def observe(self, key: str, seconds: float, now: float) -> None:
@@ -59,13 +59,13 @@ class ReconcileStats:
 
 
 class SlowestRuns:
-    """The slowest runs so far, at most one of each key: key, seconds, and when it ended."""
+    """The slowest runs so far, at most one run of each key: its key, its seconds, and the time of its end."""
 
     __slots__ = ("runs", "threshold")
 
     def __init__(self) -> None:
         self.runs: list[tuple[str, float, float]] = []
-        self.threshold = 0.0  # a run that takes longer is one of them
+        self.threshold = 0.0  # longer runs belong to the slowest
 
     def add(self, key: str, seconds: float, now: float) -> None:
         """Add a run, and drop the fastest if there are too many."""

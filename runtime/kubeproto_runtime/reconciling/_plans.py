@@ -27,7 +27,7 @@ ReconcileFunction: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | 
 
 
 class Terminal(KubeprotoError):
-    """For a reconcile to raise, if a retry is useless until something changes."""
+    """Raise it in a reconcile if a retry is useless until the object changes."""
 
 
 class ReconcileTimeout(KubeprotoError, TimeoutError):
@@ -35,7 +35,8 @@ class ReconcileTimeout(KubeprotoError, TimeoutError):
 
 
 class Result(Struct, frozen=True):
-    """The outcome of a reconcile: `error` if it failed, `after` if it is repeated, in seconds."""
+    """The outcome of a reconcile. `error` is set if it failed, `after` is the seconds until it is
+    repeated."""
 
     ref: ObjectRef[Any]
     reason: str
@@ -72,11 +73,11 @@ class ControllerPlan(Struct, frozen=True):
 
 
 class WrongResult(Terminal, TypeError):
-    """A function of the user's returned a wrong value, as it would each time."""
+    """A function of the user returned a wrong value. A retry would not help."""
 
 
 def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | None]:
-    """Check the returned value of a reconcile: users do not have to run a type checker."""
+    """Check the returned value of a reconcile, for users without a type checker."""
     if not hasattr(returned, "__await__"):
         raise WrongResult(
             f"the reconcile returned {_describe(returned)} instead of a coroutine: define it with `async def`"
@@ -85,7 +86,7 @@ def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | No
 
 
 def check_action(action: object, function: str) -> None:
-    """Check the action that a function of the user's returned."""
+    """Check the returned action of a function of the user."""
     if action is None:
         return
     if not isinstance(action, Action):

@@ -1,4 +1,4 @@
-"""A span for each reconcile, where the program has set up OpenTelemetry; nothing where it has not."""
+"""A span for each reconcile, if the program has configured OpenTelemetry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ShownWrites`: holds the key of a run until the controller's caches show the writes of the run."""
+"""`ShownWrites`: holds the key of a run until the controller's caches contain the writes of the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ShownWrites:
         self._deadline_changed = anyio.Event()
 
     def follow(self, cache: Cache[Any], source: KindSource) -> None:
-        """Wait for this cache too."""
+        """Observe this cache too."""
         index = len(self._caches)
         namespace = cache.namespace if isinstance(cache.namespace, str) else ""
         scope = CacheScope.of(cache.resource, namespace, source.label_selector, source.field_selector)
@@ -56,7 +56,7 @@ class ShownWrites:
         cache.notify(on_progress)
 
     def hold(self, key: str, writes: Iterable[OwnWrite], began: float, now: float) -> bool:
-        """Return whether the key of a run has to wait for the writes of the run, which began at a time."""
+        """Return whether a key must wait for the writes of its run, which began at the time `began`."""
         awaited: list[tuple[int, OwnWrite]] = []
         for write in writes:
             for index, (cache, scope) in enumerate(self._caches):
@@ -64,7 +64,7 @@ class ShownWrites:
                 if not scope.will_show(write, entry):
                     continue
                 if self._listed_at[index] >= began and write.is_lost(cache.version, entry):
-                    self._repeat(key, now)  # the list came before the response
+                    self._repeat(key, now)  # the list arrived before the response
                 if not write.is_shown(cache.version, entry):
                     awaited.append((index, write))
         if not awaited or not self.machine.hold(key, awaited, now):

@@ -1,7 +1,7 @@
 """The sources of a controller's keys: changes of its own kind, of other kinds, and triggers.
 
-A source follows one kind and decides which keys a change is about. Objects of the first list, and
-repetitions, are less urgent than actual changes.
+A source follows one kind and maps each change to keys. Objects of the first list, and repetitions, are less
+urgent than actual changes.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ K = TypeVar("K", bound=KubeObject)
 
 ChangePredicate: TypeAlias = Callable[[Change[Any]], bool]
 Keys: TypeAlias = Callable[[Change[Any]], Iterable[str]]
-"""The keys that a change is about; one may occur twice."""
+"""Maps a change to keys; the same key may be returned twice."""
 
 
 class KindSource(Struct, frozen=True):
-    """A kind that is followed: which of its objects and changes, and the keys that these are about."""
+    """A followed kind: the selectors of its objects, the predicate of its changes, and their keys."""
 
     kind: type[Any]
     resource: Resource
     namespaces: tuple[str | AllNamespaces, ...]
-    keys: Keys | None  # None: the object's own
+    keys: Keys | None  # None: the object's own key
     when: ChangePredicate | None
     label_selector: str | Selector
     field_selector: str | FieldSelector
@@ -63,8 +63,8 @@ class _Owned(Struct):
 def owners(resource: Resource, *, controllers_only: bool) -> Keys:
     """Return a function for the keys of the owners of this kind, before and after a change.
 
-    Owners match by group and kind: their API version may differ. An owner is in the namespace of the object,
-    or in none if its kind has none.
+    Owners match by group and kind; their API version may differ. An owner is in the namespace of the object,
+    unless its kind is cluster-scoped.
     """
     read = Reader[_Owned](_Owned).read
 
@@ -85,14 +85,15 @@ def owners(resource: Resource, *, controllers_only: bool) -> Keys:
 def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> Keys:
     """Return a function for the keys that `to_keys` returns for the object before and after a change.
 
-    If it fails on an object, that object has no keys and the failure is logged: it must not stop the others.
+    If it fails on an object, the failure is logged, and the object has no keys. So the other objects are
+    still reconciled.
     """
     log = logging.getLogger(f"kubeproto.controller.{name}")
 
     def keys_of(change: Change[K]) -> Iterable[str]:
         for entry in _entries(change):
             try:
-                keys = _checked(to_keys(change.read(entry)))
+                keys = _check_keys(to_keys(change.read(entry)))
             except InvalidObject as error:
                 log.warning("%s leads to no key: %s", change.ref, error)
             except failures() as error:
@@ -104,8 +105,8 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
     return keys_of
 
 
-def _checked(returned: Iterable[str]) -> list[str]:
-    """Check the keys of a function: a string would be read as one key for each letter."""
+def _check_keys(returned: Iterable[str]) -> list[str]:
+    """Check the keys of a function. A string would otherwise be one key for each letter."""
     keys: list[Any] = [returned] if isinstance(returned, str) else list(returned)
     if isinstance(returned, str) or not all(isinstance(key, str) for key in keys):
         raise TypeError(
