@@ -44,13 +44,18 @@ ONLY_BY_NEED = 'a skip needs a missing tool: say which by @pytest.mark.needs("to
 def missing(tool: str) -> bool:
     """Return whether neither a program nor a Python module of that name is installed.
 
-    ``peer:kr8s`` is another client with its dependencies, which `make peers` installs.
+    ``peer:kr8s`` is another client with its dependencies, which `make peers` installs. ``kernel:tcp_diag`` is
+    the part of Linux that reports connections, which a kernel may lack.
     """
     kind, _, name = tool.rpartition(":")
     if kind == "peer":
         from benchmarks._peer_programs import command
 
         return command(name) is None
+    if kind == "kernel":
+        from contract_sockets import has_tcp_diag
+
+        return not has_tcp_diag()
     return shutil.which(tool) is None and importlib.util.find_spec(tool) is None
 
 

@@ -15,6 +15,13 @@ from contract_server import Gate, Script, Server, ServerLoop
 from contract_transports import Rig, rigs
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # The servers ask the kernel whether a transport has closed its connections.
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.needs("kernel:tcp_diag"))
+
+
 @pytest.fixture(scope="session")
 def servers() -> Generator[ServerLoop]:
     loop = ServerLoop()

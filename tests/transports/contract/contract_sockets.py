@@ -30,6 +30,15 @@ def has_connection(port: int) -> bool:
     return any(port in ends for ends in _established())
 
 
+def has_tcp_diag() -> bool:
+    """Return whether the kernel can be asked: it is Linux, with the module `tcp_diag`."""
+    try:
+        has_connection(0)
+    except (AttributeError, OSError):  # another system has no netlink
+        return False
+    return True
+
+
 def _established() -> Iterator[tuple[int, int]]:
     """Yield the ports of both ends of each socket over IPv4 that is established."""
     question = _QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 1 << _ESTABLISHED)

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from contract_server import BOUND
-from contract_sockets import has_connection
+from contract_sockets import has_connection, has_tcp_diag
 
 
 @pytest.mark.parametrize("first", ["the client", "the server"])
@@ -23,3 +23,11 @@ def test_a_connection_exists_until_both_kernels_have_closed_it(first: str) -> No
             closes.close()
             assert hears.recv(1) == b""
             assert not has_connection(port)
+
+
+def test_a_system_that_cannot_be_asked_for_its_connections_is_recognized(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert has_tcp_diag()
+    monkeypatch.delattr(socket, "AF_NETLINK")
+    assert not has_tcp_diag()
