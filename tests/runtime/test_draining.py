@@ -185,6 +185,32 @@ def test_a_pod_that_takes_the_name_of_an_evicted_one_stays(go: Go) -> None:
     go(main)
 
 
+def test_a_pod_with_several_budgets_is_named_and_the_others_are_evicted(go: Go) -> None:
+    async def main() -> None:
+        cluster = cluster_of_two()
+        async with simulated(cluster) as client:
+            cluster.put(web(2))
+            cluster.put(alone())
+            labels = {"app": "alone"}
+            cluster.edit(Pod, "alone", lambda pod: pod["metadata"].update(labels=labels))
+            for name in ("one", "two"):
+                both: Any = budget(1)
+                both["metadata"]["name"] = name
+                both["spec"]["selector"] = {"matchLabels": labels}
+                cluster.put(both)
+            await client.api(Deployment).wait_for("web", conditions.rolled_out())
+            with pytest.raises(
+                DrainError, match="default/alone: several disruption budgets select it"
+            ) as caught:
+                await client.drain("node-1", force=True, timeout=3600)
+            assert [ref.name for ref, _ in caught.value.pods] == ["alone"]
+            assert on(cluster, "node-1") == ["alone"]
+            evictions = [one for one in cluster.log if one.request.target.endswith("alone/eviction")]
+            assert [one.status for one in evictions] == [500]
+
+    go(main)
+
+
 def test_a_node_is_drained_as_on_a_real_server(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster(populated=True, controllers=True)

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from msgspec import Struct
 
-from kubeproto import ALL, Conflict, Dynamic, KubeprotoError, NotFound, ObjectRef, Resource, TooManyRequests
+from kubeproto import (
+    ALL,
+    ApiError,
+    Conflict,
+    Dynamic,
+    KubeprotoError,
+    NotFound,
+    ObjectRef,
+    Resource,
+    TooManyRequests,
+)
 
 from .._documents import to_builtins
 from ..calls._core import call
@@ -35,6 +45,7 @@ _POLL_PERIOD: Final = 1.0
 _TIMEOUT: Final = 600.0
 _PAGE_SIZE: Final = 500
 _MIRROR_POD: Final = "kubernetes.io/config.mirror"
+_SEVERAL_BUDGETS: Final = "more than one PodDisruptionBudget"
 _FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 
@@ -118,14 +129,16 @@ def drain(client: ClientCore, node: str, options: DrainOptions) -> Effects[Drain
             (skipped if decision == "skip" else refused).append((ref, reason))
     if refused:
         raise DrainError(node, tuple(refused))
-    while pending := [eviction for eviction in evictions if not eviction.finished]:
+    while pending := [eviction for eviction in evictions if not (eviction.finished or eviction.refused)]:
         for eviction in pending:
             yield from eviction.advance(client, options.get("grace_period"))
             progress(eviction.ref, "it is deleted" if eviction.finished else eviction.state)
-        if pending := [eviction for eviction in pending if not eviction.finished]:
+        if any(not (eviction.finished or eviction.refused) for eviction in pending):
             if client.now() >= deadline:
-                raise DrainError(node, tuple((eviction.ref, eviction.state) for eviction in pending))
+                break
             yield SleepUntil(min(deadline, client.now() + _POLL_PERIOD))
+    if remaining := [eviction for eviction in evictions if not eviction.finished]:
+        raise DrainError(node, tuple((eviction.ref, eviction.state) for eviction in remaining))
     return DrainResult(tuple(eviction.ref for eviction in evictions), tuple(skipped))
 
 
@@ -140,6 +153,7 @@ class _Eviction:
         self.ref = ref
         self.uid = uid
         self.finished = False
+        self.refused = False  # no later attempt can succeed
         self.state = "it is not evicted yet"
         self._sent = False
         self._retry_at = 0.0
@@ -163,6 +177,14 @@ class _Eviction:
             self._retry_at = client.now() + _RETRY_DELAY
             causes = [cause.message for cause in error.status.details.causes]
             self.state = "; ".join(causes) or error.status.message
+        except ApiError as error:
+            # The other pods are still evicted: they do not depend on a person who corrects the budgets.
+            if _SEVERAL_BUDGETS not in error.status.message:
+                raise
+            self.refused = True
+            self.state = (
+                "several disruption budgets select it, so the server refuses each eviction: change one"
+            )
 
     def _is_deleted(self, client: ClientCore, api: Api[Dynamic]) -> Effects[bool]:
         pod = yield from get_or_none(client, api, self.ref.name, "")
