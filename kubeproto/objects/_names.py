@@ -87,7 +87,7 @@ def qualified_name_errors(text: str) -> tuple[str, ...]:
     if slash and not prefix:
         errors.append("prefix part must be non-empty")
     elif slash:
-        errors += [f"prefix part {error}" for error in dns_subdomain_errors(prefix)[:1]]
+        errors += [f"prefix part {error}" for error in dns_subdomain_errors(prefix)]
     if not name:
         errors.append("name part must be non-empty")
     errors += [f"name part {error}" for error in _length_errors(name, _MAX_LABEL)]
@@ -134,7 +134,11 @@ def check_path_segment(text: str) -> None:
 
 
 def _length_errors(text: str, max_length: int) -> tuple[str, ...]:
-    return (f"must be no more than {max_length} bytes",) if len(text.encode()) > max_length else ()
+    return (
+        (f"must be no more than {max_length} bytes",)
+        if len(text.encode("utf-8", "surrogatepass")) > max_length
+        else ()
+    )
 
 
 def _check(text: str, form: str, errors: tuple[str, ...]) -> None:

@@ -87,3 +87,11 @@ def test_a_very_long_name_does_not_flood_the_message() -> None:
     with pytest.raises(ValueError) as refused:
         names.check_dns_subdomain("a" * 100_000)
     assert len(str(refused.value)) < 400
+
+
+def test_lengths_are_bytes_and_each_broken_rule_of_a_prefix_is_an_error() -> None:
+    assert "must be no more than 63 bytes" in names.label_value_errors("é" * 32)
+    assert "must be no more than 63 bytes" not in names.label_value_errors("é" * 31)
+    assert len(names.qualified_name_errors("é" * 127 + "/a")) == 2
+    # A lone surrogate, as in a file name that is not UTF-8, is an error and not an exception.
+    assert names.dns_subdomain_errors("a\udce9")

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from kubeproto import ApiError
 from kubeproto.kinds.core_v1 import Pod
@@ -145,5 +146,22 @@ def test_ports_carry_bytes_both_ways_side_by_side(through_the_server: Callable[[
             while len(heard) < 300_000:
                 heard += await ports[81].receive()
             assert heard == b"x" * 300_000
+
+    through_the_server(work)
+
+
+def test_a_command_without_streams_is_refused_after_the_upgrade(
+    through_the_server: Callable[[Work], None],
+) -> None:
+    async def work(client: Client) -> None:
+        request = client.requests(Pod).exec(POD, ["true"])
+        for path in ("exec?command=true", "exec?command=true&tty=true&stderr=true", "attach"):
+            target = f"{request.target.partition('/exec?')[0]}/{path}"
+            messages: list[bytes] = []
+            async with client.upgrade(replace(request, target=target)) as socket:
+                while (message := await socket.receive()) is not None:
+                    messages.append(bytes(message))
+            text = b"unable to upgrade connection: you must specify at least 1 of stdin, stdout, stderr"
+            assert text in messages[-1]
 
     through_the_server(work)

@@ -263,3 +263,20 @@ def _prepared() -> sim.Cluster:
 
 
 FORKED = _prepared()
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "length"), [(CONFIGMAPS, "ConfigMap", 253), ("/api/v1/namespaces", "Namespace", 63)]
+)
+def test_the_length_of_a_name_is_counted_in_bytes(
+    raw_client: RawClient, path: str, kind: str, length: int
+) -> None:
+    """As by a real server, although its message says characters; it reports both broken rules."""
+    text = f"must be no more than {length} characters"
+    for name, is_long in (("é" * (length // 2), False), ("é" * (length // 2 + 1), True)):
+        refusal = raw_client.fetch(
+            "POST", path, {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
+        )
+        messages = [cause["message"] for cause in refusal["details"]["causes"]]
+        assert any(text in message for message in messages) is is_long
+        assert any("must consist of lower case alphanumeric" in message for message in messages)

@@ -28,6 +28,7 @@ from ._subresource_bodies import stored_object
 Json = dict[str, Any]
 _PARTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _MAX_PORTS: Final = 128
+_NO_STREAMS: Final = "you must specify at least 1 of stdin, stdout, stderr"
 _STREAMS: Final = ("stdin", "stdout", "stderr", "tty")
 _OPTIONS: Final = {
     "exec": "PodExecOptions", "attach": "PodAttachOptions", "portforward": "PodPortForwardOptions",
@@ -100,12 +101,13 @@ def _command(backend: Backend, route: Route, request: ServerRequest, name: str) 
         stdin=is_true(query.get("stdin")), stdout=is_true(query.get("stdout")),
         stderr=is_true(query.get("stderr")), tty=is_true(query.get("tty")),
     )  # fmt: skip
-    if not (streams.stdin or streams.stdout or streams.stderr):
-        raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
     command = tuple(repeated(request.raw.target, "command")) if route.subresource == "exec" else None
     if command == ():
         raise bad_request("you must specify at least 1 command to execute")
     protocol = _agree(request, V5, V4)
+    if not (streams.stdin or streams.stdout or (streams.stderr and not streams.tty)):
+        # A terminal has no stderr. The kubelet refuses this, after the server has upgraded the client.
+        return failed_command(protocol, streams, f"unable to upgrade connection: {_NO_STREAMS}")
     if backend.pod is None:
         # Only for a command this error comes after the upgrade: a server of 1.36 translates the protocol of
         # the kubelet, and upgrades the client first.

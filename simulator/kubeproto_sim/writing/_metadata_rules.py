@@ -67,13 +67,12 @@ def check_meta(served: ServedKind, meta: dict[str, Any]) -> list[Violation]:
     if not name:
         text = "name or generateName is required"
         violations.append(Violation("FieldValueRequired", "metadata.name", detail=text))
-    elif message := _name_error(served, name):
-        violations.append(Violation("FieldValueInvalid", "metadata.name", name, message))
+    else:
+        violations += _name_violations(served, "metadata.name", name, name)
     if (prefix := meta.get("generateName")) and served.full_name not in _ANY_GENERATE_NAME:
         # A dash at the end is valid, because the suffix follows it.
         sample_name = prefix[:-1] + "a" if prefix.endswith("-") and len(prefix) > 1 else prefix
-        if message := _name_error(served, sample_name):
-            violations.append(Violation("FieldValueInvalid", "metadata.generateName", prefix, message))
+        violations += _name_violations(served, "metadata.generateName", prefix, sample_name)
     if labels := meta.get("labels"):
         violations += _labels(labels)
     if annotations := meta.get("annotations"):
@@ -140,16 +139,24 @@ def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
     return [Violation("FieldValueForbidden", "metadata.finalizers", detail=text)]
 
 
-def _name_error(served: ServedKind, name: str) -> str:
+def _name_violations(served: ServedKind, field: str, value: str, name: str) -> list[Violation]:
+    return [Violation("FieldValueInvalid", field, value, error) for error in _name_errors(served, name)]
+
+
+def _name_errors(served: ServedKind, name: str) -> Iterator[str]:
     if served.group == "rbac.authorization.k8s.io":
-        return "may not contain '/'" if "/" in name else "may not contain '%'" if "%" in name else ""
-    if served.full_name in _LABEL_NAMES:
-        if len(name) > 63:
-            return "must be no more than 63 characters"
-        return "" if _DNS_LABEL.fullmatch(name) else _DNS_LABEL_TEXT
-    if len(name) > 253:
-        return "must be no more than 253 characters"
-    return "".join(dns_subdomain_errors(name))
+        if "/" in name or "%" in name:
+            yield "may not contain '/'" if "/" in name else "may not contain '%'"
+        return
+    is_label = served.full_name in _LABEL_NAMES
+    # Bytes, whatever the message says: Go's `len` of a string.
+    if len(name.encode()) > (max_length := 63 if is_label else 253):
+        yield f"must be no more than {max_length} characters"
+    if is_label:
+        if not _DNS_LABEL.fullmatch(name):
+            yield _DNS_LABEL_TEXT
+    else:
+        yield from (error for error in dns_subdomain_errors(name) if not error.startswith("must be no more"))
 
 
 def _labels(labels: dict[str, str]) -> Iterator[Violation]:
@@ -164,7 +171,7 @@ def _annotations(annotations: dict[str, str]) -> Iterator[Violation]:
     for key in annotations:
         for fault in qualified_name_errors(key.lower()):
             yield Violation("FieldValueInvalid", "metadata.annotations", key, fault)
-    if sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
         text = f"may not be more than {_MAX_ANNOTATIONS} bytes"
         yield Violation("FieldValueTooLong", "metadata.annotations", detail=text)
 

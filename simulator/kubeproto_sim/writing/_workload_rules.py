@@ -168,7 +168,7 @@ def cron_job(obj: Json) -> Violations:
             yield invalid("spec.schedule", schedule, text)
     if (zone := spec.get("timeZone")) is not None:
         yield from _time_zone(zone)
-    if len(obj["metadata"].get("name", "")) > 52:
+    if len(obj["metadata"].get("name", "").encode()) > 52:
         yield invalid("metadata.name", obj["metadata"]["name"], "must be no more than 52 characters")
 
 

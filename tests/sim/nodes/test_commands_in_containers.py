@@ -321,6 +321,18 @@ def test_each_stream_is_opened_and_the_end_is_a_status(protocol: str) -> None:
     assert conversation.ended
 
 
+@pytest.mark.parametrize("path", ["exec?command=true", "exec?command=true&tty=true&stderr=true", "attach"])
+def test_a_command_without_streams_is_refused_after_the_upgrade(path: str) -> None:
+    """As by a real server, which upgrades the client before it asks the kubelet."""
+    rig = Rig()
+    rig.run()
+    (status,) = take_messages(open_socket(rig, path, "v5.channel.k8s.io"))
+    assert status[:1] == b"\3"
+    refusal = msgspec.json.decode(status[1:])
+    text = "unable to upgrade connection: you must specify at least 1 of stdin, stdout, stderr"
+    assert (refusal["code"], refusal["message"]) == (500, f"Internal error occurred: {text}")
+
+
 def test_only_v5_can_end_stdin() -> None:
     rig = Rig()
     rig.run()
