@@ -198,6 +198,24 @@ def test_foreign_objects_are_never_pruned(play: Callable[..., None]) -> None:
     play(scenario, owns=())
 
 
+def test_a_copy_of_a_child_in_a_namespace_of_a_similar_name_is_not_pruned(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.cluster.controllers["garbage-collector-controller"].stop()  # it would delete the copy
+        rig.cluster.put(Namespace(metadata=kp.ObjectMeta(name="default-backup")))
+        await rig.user.api(Shop).create(shop(configs=["a"]))
+        await rig.wait_until_settled()
+        copy: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
+        copy["metadata"] = {
+            name: copy["metadata"][name] for name in ("name", "labels", "ownerReferences")
+        } | {"namespace": "default-backup"}
+        rig.cluster.put(copy)
+        await rig.change(configs=[])
+        assert rig.cluster.get("v1/ConfigMap", "corner-a") is None
+        assert rig.cluster.get("v1/ConfigMap", "corner-a", "default-backup") is not None
+
+    play(scenario)
+
+
 def test_a_refused_child_does_not_block_the_others_but_blocks_pruning(
     play: Callable[..., None],
 ) -> None:
