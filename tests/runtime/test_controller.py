@@ -654,6 +654,28 @@ def test_an_invalid_object_is_reported_again_if_a_restored_server_gives_its_vers
     on(backend, body)
 
 
+@pytest.mark.parametrize("outcome", ["requeue", "error"])
+def test_a_run_leaves_nothing_behind_of_an_object_that_was_deleted_meanwhile(
+    backend: Backend, outcome: str
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        async def reconcile(subject: Book, ctx: Context[None]) -> Action:
+            client.cluster.remove(Book, subject.metadata.name)
+            await anyio.sleep(5)
+            if outcome == "error":
+                raise ValueError("it is gone")
+            return requeue(after=3600)
+
+        operator = Operator()
+        client.cluster.put(book("moby"))
+        client.start(operator.run(Controller(client, Book).run(reconcile)))
+        await client.until(lambda: sum(state.reconciled for state in operator.debug().controllers) == 1)
+        controller = operator.debug().controllers[0]
+        assert (controller.delayed, controller.due, controller.failing) == (0, 0, ())
+
+    on(backend, body)
+
+
 def test_a_change_that_comes_during_a_long_list_is_taken_after_it(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         taken: list[str] = []
