@@ -189,6 +189,25 @@ def test_si_05_what_goes_wrong_is_logged_once_and_its_end_is_seen(
     assert said.startswith("books.example.com/v1: ")
 
 
+def test_a_failure_that_comes_again_after_a_list_is_logged_again(
+    go: Go, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        faults = sim.Faults(cluster := library(), script=[sim.Fail()])
+        async with simulated(cluster, faults=faults) as client, Caches(client) as caches:
+            books = caches.cache(Book)
+            await books.wait_synced()
+            await anyio.sleep(2)  # the same line is not logged twice within a second
+            faults.script.append(sim.Fail())
+            books.refresh()
+            await client.until(lambda: books.snapshots == 2)
+
+    with caplog.at_level(logging.WARNING, "kubeproto.cache"):
+        go(main)
+    assert len(caplog.messages) == 2
+    assert caplog.messages[0] == caplog.messages[1]
+
+
 def test_ca_02_waiting_for_the_first_snapshot_can_be_cancelled(go: Go) -> None:
     async def main() -> None:
         cluster = library()

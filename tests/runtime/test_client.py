@@ -172,6 +172,25 @@ def test_rq_34_a_rate_that_would_hold_a_request_beyond_its_deadline_says_so_at_o
     go(main)
 
 
+def test_rq_34_requests_that_wait_for_the_rate_count_for_the_deadline_of_the_next(go: Go) -> None:
+    async def main() -> None:
+        client, wire = scripted(OK, rate=Rate(10.0))
+        failed_at: list[float] = []
+
+        async def get() -> None:
+            try:
+                await client.call(client.requests(Book).get("moby"), timeout=15.0)
+            except kp.DeadlineExceeded:
+                failed_at.append(anyio.current_time())
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(get)
+        assert (wire.times, failed_at) == ([0.0, 10.0], [0.0])
+
+    go(main)
+
+
 def test_a_warning_is_logged_once_and_told_each_time(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         warned = (200, (*JSON, ("Warning", '299 - "v1 is old"')), OK[2])

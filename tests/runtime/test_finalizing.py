@@ -160,6 +160,35 @@ def test_fn_06_who_is_always_one_too_late_gives_up_and_is_called_again(go: Go) -
     go(main)
 
 
+def test_fn_06_a_finalizer_that_could_not_be_removed_in_time_is_an_error(go: Go) -> None:
+    async def main() -> None:
+        cluster, shelf = library(), Shelf()
+        cluster.put(Book(metadata=kp.ObjectMeta(name="moby", finalizers=[OURS]), spec=book().spec))
+
+        class Racing(sim.SimTransport):
+            """Another client adds a finalizer before each patch."""
+
+            def send(self, request: kp.RawRequest, **options: Any) -> Any:
+                if request.method == "PATCH":
+                    cluster.edit(Book, "moby", add_finalizer)
+                return super().send(request, **options)
+
+        async with simulated(cluster) as client:
+            await client.api(Book).delete("moby")
+            client.transport = Racing(cluster, cluster.respond)
+            subject = await client.api(Book).get("moby")
+            with pytest.raises(kp.Invalid):
+                await finalizer(OURS, apply=shelf.apply, cleanup=shelf.cleanup)(subject, Ctx(client))
+        assert OURS in (finalizers(cluster) or [])
+
+    go(main)
+
+
+def add_finalizer(obj: dict[str, Any]) -> None:
+    names: list[str] = obj["metadata"]["finalizers"]
+    names.insert(0, f"{THEIRS}-{len(names)}")
+
+
 def test_a_dynamic_object_is_finalized_under_the_resource_of_its_context(go: Go) -> None:
     async def main() -> None:
         cluster, shelf = library(), Shelf()

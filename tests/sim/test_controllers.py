@@ -250,3 +250,15 @@ def test_a_controller_that_has_succeeded_forgets_its_failures() -> None:
         client.fetch("PATCH", f"{replica_sets}/web", {"spec": {"replicas": replicas}}, MERGE)
         cluster.advance(0.1)
         assert len(cluster.objects("v1/Pod")) == replicas
+
+
+def test_an_owner_that_waits_for_its_children_goes_in_a_fork_too(client: RawClient) -> None:
+    owner = client.config("owner")
+    client.config("child", **owned_by(owner), finalizers=["x.io/a"])
+    client.fetch("DELETE", f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})
+    client.cluster.advance(1)
+    fork = RawClient(client.cluster.fork())
+    fork.fetch("PATCH", f"{CONFIGMAPS}/child", {"metadata": {"finalizers": None}}, MERGE)
+    fork.cluster.advance(1)
+    assert fork.cluster.get("v1/ConfigMap", "owner") is None
+    assert client.cluster.get("v1/ConfigMap", "owner") is not None

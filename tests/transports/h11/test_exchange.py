@@ -61,6 +61,13 @@ RESPONSES: Final[dict[str, tuple[str, bytes, int, bytes, bool]]] = {
         b"!",
         True,
     ),
+    "as many early hints first as are allowed": (
+        "GET",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n" * 8 + OK + b"Content-Length: 1\r\n\r\n!",
+        200,
+        b"!",
+        True,
+    ),
     "the server will close": (
         "GET",
         OK + b"Connection: close\r\nContent-Length: 1\r\n\r\n!",
