@@ -312,8 +312,8 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
     [
         ("pure", "kubeproto/wire/_pool.py", "import socket"),
         ("pure", "kubeproto/control/_queue.py", "def f():\n    from random import random\n"),
-        ("cheap", "kubeproto/objects/_meta.py", "from dataclasses import dataclass"),
-        ("core-layers", "kubeproto/objects/_meta.py", "from ..requests import Api"),
+        ("cheap", "kubeproto/objects/_object_meta.py", "from dataclasses import dataclass"),
+        ("core-layers", "kubeproto/objects/_object_meta.py", "from ..requests import Api"),
         ("core-layers", "kubeproto/kinds/apps_v1.py", "import kubeproto.wire"),
         ("core-layers", "kubeproto/topmost/__init__.py", ""),
         ("shared", "runtime/kubeproto_runtime/client/_read.py", "from kubeproto.objects._shared import LONG"),
@@ -389,7 +389,7 @@ def test_yaml_may_be_imported_in_one_module_and_not_in_two(empty_project: Path) 
 
 
 def test_a_package_may_use_what_its_layer_allows(empty_project: Path) -> None:
-    (empty_project / "kubeproto/objects/_meta.py").write_text(
+    (empty_project / "kubeproto/objects/_object_meta.py").write_text(
         "from .._errors import KubeprotoError\nfrom . import _x"
     )
     (empty_project / "transports/kubeproto_trio/_opening.py").write_text(

@@ -1,8 +1,8 @@
 """The address of the server and the credentials of the user: kubeconfig, in-cluster settings, proxies."""
 
 from .._errors import ConfigError, CredentialsError
+from ..wire import ConcealedVariables as ConcealedVariables
 from . import credentials
-from ._concealed_values import ConcealedVariables as ConcealedVariables
 from ._connection_settings import Connection
 from ._identity import Identity, Impersonation, UnreadableFile as UnreadableFile
 from ._inference import Config, Needs as Needs, Overrides as Overrides, infer as infer

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from .._errors import ConfigError, InvalidRequest
-from ..wire import Headers, RawRequest
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealingStruct, Headers, RawRequest
 from ._server_urls import Url, is_host_name, parse_proxy_url, parse_server_url
 
 _FORBIDDEN_IN_HEADERS: Final = frozenset("\r\n\0")

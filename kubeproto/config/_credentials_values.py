@@ -7,8 +7,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from .._errors import CredentialsError
-from ..wire import Headers
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealingStruct, Headers
 from ._identity import Identity, UnreadableFile
 from ._oidc import Discover, Redeem
 from ._plugin import TIMEOUT

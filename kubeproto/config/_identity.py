@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from .._errors import ConfigError, CredentialsError
-from ..wire import ConcealedBytes, Headers
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealedBytes, ConcealingStruct, Headers
 from ._kubeconfig_types import KubeconfigUser
 from ._oidc import Oidc
 from ._plugin import Plugin

@@ -20,8 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import ConfigError
-from ..wire import ConcealedBytes, Headers
-from ._concealed_values import ConcealedUrl, ConcealedVariables, ConcealingStruct
+from ..wire import ConcealedBytes, ConcealedUrl, ConcealedVariables, ConcealingStruct, Headers
 from ._connection_settings import Connection
 from ._identity import (
     Identity,

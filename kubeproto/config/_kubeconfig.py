@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from .._errors import ConfigError
 from ..objects import is_list, is_object
-from ..wire import ConcealedBytes
+from ..wire import ConcealedBytes, ConcealedUrl, ConcealingStruct
 from ..yaml import write_documents
-from ._concealed_values import ConcealedUrl, ConcealingStruct
 from ._kubeconfig_types import (
     KubeconfigCluster,
     KubeconfigContents,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealingStruct
 
 # The extension of a cluster with settings for an exec plugin.
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"

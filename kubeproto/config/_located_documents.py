@@ -11,8 +11,8 @@ import msgspec
 
 from .._errors import ConfigError
 from ..objects import is_list, is_object
+from ..wire import CONCEALED
 from ..yaml import Document, YamlError, YamlUnavailable, read_documents
-from ._concealed_values import CONCEALED
 
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import ConfigError, CredentialsError, RemoteProtocolError
-from ..wire import ConcealedBytes, Headers, RawRequest, inflate
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealedBytes, ConcealingStruct, Headers, RawRequest, inflate
 from ._connection_settings import Connection
 from ._kubeconfig_types import AuthProvider
 from ._signing_credentials import basic_authorization

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import ConfigError, CredentialsError
-from ..wire import ConcealedBytes
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealedBytes, ConcealingStruct
 from ._kubeconfig_types import EXEC_EXTENSION, Exec, KubeconfigCluster
 from ._located_documents import convert_located, parse_documents
 from ._signing_credentials import Credentials, bearer_authorization

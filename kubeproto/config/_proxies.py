@@ -18,7 +18,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import TypeAlias
 
 from .._errors import ConfigError
-from ._concealed_values import ConcealedUrl, ConcealedVariables
+from ..wire import ConcealedUrl, ConcealedVariables
 from ._server_urls import PROXY_SCHEMES, parse_proxy_url, parse_server_url
 
 Address: TypeAlias = IPv4Address | IPv6Address

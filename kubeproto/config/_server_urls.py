@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from .._errors import ConfigError
-from ._concealed_values import ConcealedUrl, ConcealingStruct
+from ..wire import ConcealedUrl, ConcealingStruct
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 SERVER_SCHEMES: Final = ("https", "http")

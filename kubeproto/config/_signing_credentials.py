@@ -5,8 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 from .._errors import CredentialsError
-from ..wire import RawRequest, header
-from ._concealed_values import ConcealingStruct
+from ..wire import ConcealingStruct, RawRequest, header
 
 
 class Credentials(ConcealingStruct, frozen=True, kw_only=True):

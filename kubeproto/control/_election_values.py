@@ -188,28 +188,24 @@ class SendGet(Struct, frozen=True, gc=False):
     latest: float
 
 
-class SendCreate(Struct, frozen=True, gc=False):
+class _LeaseWrite(Struct, frozen=True, gc=False):
+    lease: Lease
+    earliest: float
+    latest: float
+
+    def body(self, wall_time: datetime) -> Lease:
+        """Return the lease with time stamps, which are for people and have no effect."""
+        time = MicroTime.of(wall_time)
+        spec = replace(self.lease.spec, renew_time=time, acquire_time=self.lease.spec.acquire_time or time)
+        return replace(self.lease, spec=spec)
+
+
+class SendCreate(_LeaseWrite, frozen=True, gc=False):
     """Create the lease, with the `body` at the moment of sending."""
 
-    lease: Lease
-    earliest: float
-    latest: float
 
-    def body(self, wall_time: datetime) -> Lease:
-        """Return the lease with time stamps, which are for people and have no effect."""
-        return _stamp(self.lease, wall_time)
-
-
-class SendUpdate(Struct, frozen=True, gc=False):
+class SendUpdate(_LeaseWrite, frozen=True, gc=False):
     """Replace the lease, with the `body` at the moment of sending. Its version detects other writers."""
-
-    lease: Lease
-    earliest: float
-    latest: float
-
-    def body(self, wall_time: datetime) -> Lease:
-        """Return the lease with time stamps, which are for people and have no effect."""
-        return _stamp(self.lease, wall_time)
 
 
 class CancelRequest(Struct, frozen=True, gc=False):
@@ -245,9 +241,3 @@ class LeadershipStatus(Struct, frozen=True, gc=False):
     leads: bool
     leader: str
     healthy: bool
-
-
-def _stamp(lease: Lease, wall_time: datetime) -> Lease:
-    time = MicroTime.of(wall_time)
-    spec = replace(lease.spec, renew_time=time, acquire_time=lease.spec.acquire_time or time)
-    return replace(lease, spec=spec)

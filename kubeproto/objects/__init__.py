@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from .. import _deferred
-from ._api_versions import api_version_priority as api_version_priority
 from ._base import Constant as Constant, Fields, KubeObject, Object
 from ._capabilities import (
     HasApproval as HasApproval,
@@ -28,7 +27,7 @@ from ._definition import (
 )
 from ._depths import Dynamic, Metadata
 from ._durations import Duration, human_duration as human_duration
-from ._fields import FieldRequirement, FieldSelector
+from ._field_selectors import FieldRequirement, FieldSelector
 from ._json_reader import Reader as Reader, TooDeep
 from ._json_values import (
     copy_json as copy_json,
@@ -37,9 +36,7 @@ from ._json_values import (
     json_equal as json_equal,
     without_nulls as without_nulls,
 )
-from ._labels import Requirement, Selector
-from ._list import ObjectList
-from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo as ShardInfo
+from ._label_selectors import Requirement, Selector
 from ._names import (
     check_dns_subdomain as check_dns_subdomain,
     check_finalizer as check_finalizer,
@@ -52,13 +49,15 @@ from ._names import (
     label_value_errors as label_value_errors,
     qualified_name_errors as qualified_name_errors,
 )
+from ._object_list import ObjectList
+from ._object_meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo as ShardInfo
+from ._object_refs import ObjectRef
 from ._pointers import (
     format_pointer as format_pointer,
     parse_pointer as parse_pointer,
     resolve_pointer as resolve_pointer,
 )
-from ._ref import ObjectRef
-from ._resource import GroupVersionKind, Resource
+from ._resource import GroupVersionKind, Resource, api_version_priority as api_version_priority
 from ._resource_versions import (
     comparable as comparable,
     compare_versions as compare_versions,

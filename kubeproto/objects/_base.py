@@ -28,7 +28,7 @@ from msgspec import Struct, StructMeta
 
 from ._copies import deep_copy, reduce_plain
 from ._definition import Definition
-from ._meta import ObjectMeta
+from ._object_meta import ObjectMeta
 from ._resource import Resource, guess_plural
 
 SpecT = TypeVar("SpecT")

@@ -24,7 +24,7 @@ from ._json_values import is_list, is_object
 from ._lazy_views import META, SOURCE, KindViews, Views, received_text, views_of
 from ._naive_times import refuse_naive_times
 from ._resource import Resource
-from ._sources import Source, extract_identity, join_members
+from ._scanning import Source, extract_identity, join_members
 from ._spans import span_of_object
 from ._view_methods import VIEWS, label_of, to_plain
 

@@ -33,8 +33,8 @@ from ._copies import ABSENT, deep_copy, loaded_fields, pickle_fields, unpickle_f
 from ._depths import Dynamic
 from ._json_hooks import unresolved
 from ._json_reader import Reader, TooDeep
-from ._meta import ObjectMeta
-from ._sources import Source, extract_identity
+from ._object_meta import ObjectMeta
+from ._scanning import Source, extract_identity
 from ._spans import SPANS, Span, extract_object, line_of, strip_envelope
 from ._view_methods import METHODS, VIEWS, label_of
 

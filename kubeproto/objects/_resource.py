@@ -1,6 +1,9 @@
-"""The identity of a kind, by group, version, kind, plural and scope, and of an object."""
+"""The identity of a kind: group, version, kind, plural and scope; and the order of API versions."""
 
 from __future__ import annotations
+
+import re
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -67,3 +70,24 @@ def guess_plural(kind: str) -> str:
     if name.endswith("y") and name[-2:-1] not in ("a", "e", "i", "o", "u"):
         return name[:-1] + "ies"
     return name + "s"
+
+
+# Stable before beta before alpha, the newer first: v2, v1, v1beta2, v1alpha1.
+ApiVersionPriority: TypeAlias = tuple[int, int, int, str]
+
+_KUBERNETES_VERSION: Final = r"v([0-9]{1,18})(?:(alpha|beta)([0-9]{1,18}))?"
+_STAGES: Final = {None: 0, "beta": 1, "alpha": 2}
+_OTHER: Final = 3
+
+
+def api_version_priority(version: str) -> ApiVersionPriority:
+    """Return a sort key that puts the preferred version first, and other names last, in alphabetical order.
+
+    See
+    https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+    """
+    match = re.fullmatch(_KUBERNETES_VERSION, version)
+    if not match:
+        return _OTHER, 0, 0, version
+    major, stage, minor = match.groups()
+    return _STAGES[stage], -int(major), -int(minor or 0), version

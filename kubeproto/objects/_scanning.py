@@ -1,15 +1,16 @@
-"""Split JSON of any depth into its parts.
+"""Split JSON of any depth into its members or elements, and join members.
 
 msgspec reads nested values by recursion, and refuses them at the limit of the interpreter's stack: 1,000
 levels on Python 3.11. An API server stores 1,500 levels in a field that preserves unknown fields, so a tenant
-could make all objects of a kind unreadable with a single object. The end and the identity of such an object
-are found here with an explicit stack.
+could make all objects of a kind unreadable with a single object. Here such an object is split with an
+explicit stack.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from msgspec import Raw
 
 from .._errors import InvalidObject
@@ -17,7 +18,7 @@ from .._patterns import Pattern
 from ._json_reader import Reader, TooDeep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _members: Final = Reader[dict[str, Raw]](dict[str, Raw]).read
 _elements: Final = Reader[list[Raw]](list[Raw]).read
@@ -29,8 +30,8 @@ _TOKEN: Final = Pattern(
     rb"|(true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
     rb"|([\[\]{},:]))"
 )
-_BLANKS: Final = Pattern(rb"[ \t\r\n]*+")
-_STRING, _MARK = 1, 3  # groups of _TOKEN; the group between them is for numbers and words
+_WHITESPACE: Final = Pattern(rb"[ \t\r\n]*+")
+_STRING, _PUNCTUATION = 1, 3  # groups of _TOKEN; the group between them is for numbers and words
 _BRACE: Final = ord("{")
 _CLOSES: Final = {ord("}"): ord("{"), ord("]"): ord("[")}
 
@@ -89,7 +90,7 @@ def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
         first = text[begin]
         if len(stack) == 1 and expected in (_VALUE, _FIRST_VALUE):
             start = begin
-        if expected in (_VALUE, _FIRST_VALUE) and kind == _MARK and first in b"{[":
+        if expected in (_VALUE, _FIRST_VALUE) and kind == _PUNCTUATION and first in b"{[":
             if not stack and first not in opening:
                 break
             stack.append(first)
@@ -108,13 +109,13 @@ def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
         if expected in (_REST, _FIRST_KEY, _FIRST_VALUE) and _CLOSES.get(first) == stack[-1]:
             # The last part was yielded at its end; this bracket closes the value around it.
             stack.pop()
-        elif expected not in (_VALUE, _FIRST_VALUE) or kind == _MARK or not stack:
+        elif expected not in (_VALUE, _FIRST_VALUE) or kind == _PUNCTUATION or not stack:
             raise _malformed(text, begin)
         expected = _REST
         if len(stack) == 1:
             yield key, start, offset
         if not stack:
-            if (trailing := _BLANKS.match(text, offset)) is not None and trailing.end() < len(text):
+            if (trailing := _WHITESPACE.match(text, offset)) is not None and trailing.end() < len(text):
                 raise _malformed(text, trailing.end())
             return
     raise InvalidObject(f"it is not a JSON {'object' if opening == b'{' else 'array'}")
@@ -124,3 +125,46 @@ def _malformed(text: bytes, offset: int) -> InvalidObject:
     if offset >= len(text) or not text[offset:].strip():
         return InvalidObject("Input data was truncated")
     return InvalidObject(f"JSON is malformed: invalid character (byte {offset})")
+
+
+_NULL: Final = Raw(b"null")
+
+
+class Source:
+    """The text of an object, its members and those of its metadata. No encoder accepts it as a value."""
+
+    __slots__ = ("members", "metadata", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.members = split_object(text)
+        metadata = self.members.get("metadata")
+        self.metadata = {} if metadata is None or metadata == _NULL else split_object(metadata)
+
+    def __repr__(self) -> str:
+        return f"Source(<{len(self.text)} bytes>)"
+
+    def __reduce__(self) -> Any:
+        return Source, (self.text,)
+
+
+_write: Final = msgspec.json.Encoder().encode
+
+
+def join_members(members: Mapping[str, bytes | Raw]) -> bytes:
+    """Return a JSON object with these members."""
+    return b"{" + b",".join(_write(key) + b":" + bytes(text) for key, text in members.items()) + b"}"
+
+
+_COMMON_KEYS: Final = ("kind", "apiVersion", "metadata")
+_IDENTITY_KEYS: Final = ("name", "namespace", "uid", "resourceVersion")
+
+
+def extract_identity(text: bytes) -> bytes:
+    """Return the JSON of an object's identity, for objects that are nested too deeply for msgspec."""
+    common = {key: raw for key, raw in split_object(text).items() if key in _COMMON_KEYS}
+    if "metadata" in common:
+        metadata = split_object(common["metadata"])
+        identity = {key: raw for key, raw in metadata.items() if key in _IDENTITY_KEYS}
+        common["metadata"] = Raw(join_members(identity))
+    return join_members(common)

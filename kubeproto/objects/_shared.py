@@ -13,9 +13,8 @@ from ._json_hooks import dec_hook, enc_hook
 from ._json_reader import reader_of
 from ._json_values import copy_json
 from ._lazy_views import NEXT_NUMBER, SOURCE, KindViews, received_text, views_of
-from ._list import Malformed
-from ._scanning import check_json, is_json, split_array
-from ._sources import join_members
+from ._object_list import Malformed
+from ._scanning import check_json, is_json, join_members, split_array
 from ._spans import LineInPlace, PageItem, PageItems, Span, extract_object, span_of_object
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from ._meta import ListMeta
+from ._object_meta import ListMeta
 
 
 class StatusCause(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from .._errors import printable
 from ._codec import decode
 from ._depths import Dynamic
-from ._meta import ListMeta, ObjectMeta
+from ._object_meta import ListMeta, ObjectMeta
 
 # As in kubectl: the minimum width of a column, and the blanks between two columns.
 _MIN_WIDTH: Final = 6

@@ -12,7 +12,7 @@ from msgspec.structs import fields
 
 from ._depths import Dynamic, Metadata
 from ._json_values import is_list, is_object
-from ._meta import ObjectMeta
+from ._object_meta import ObjectMeta
 
 Path = tuple[str | int, ...]
 

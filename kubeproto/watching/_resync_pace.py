@@ -1,4 +1,4 @@
-"""How fast the resync machine may send requests: a backoff that doubles, and a bucket of tokens."""
+"""The pace of the requests of the resync machine: an exponential backoff and a token bucket."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from .._pacing import Rate
-from ..wire import Outcome, Refused, Rejected, exponential_backoff
+from .._pacing import ExponentialBackoff, Rate
+from ..wire import Outcome, Refused, Rejected
 
-# Ten requests at once let a normal program start, relist and recover without a wait; after that a server can
-# take one a second forever, whatever it responds.
+# A burst of ten requests allows a program to start, relist and recover without a delay. A server can bear one
+# request per second forever, whatever it responds.
 RATE: Final = Rate(1.0, burst=10)
 
 # People fix credentials and install missing kinds: ten seconds is soon enough for them, and six requests a
@@ -21,20 +21,16 @@ SLOW: Final = 10.0
 MAX_WAIT: Final = 3600.0
 
 
-class Backoff(Struct, frozen=True, kw_only=True, gc=False):
-    """The wait after the n-th failure in a row: `initial` seconds, doubled each time, up to `maximum`.
+class Backoff(ExponentialBackoff, frozen=True, kw_only=True, gc=False):
+    """The delay after consecutive failures: `initial` seconds, doubled each time, up to `maximum`.
 
-    It is lengthened by up to `jitter` times itself, so that clients that failed together return at different
-    times. Go's client waits the same: 0.8 s to 30 s, each up to twice as long.
+    It is extended by up to `jitter` times itself, so that clients that failed together return at different
+    times. Go's client has the same delays: 0.8 s to 30 s, each up to twice as long.
     """
 
     initial: float = 0.8
     maximum: float = 30.0
     jitter: float = 1.0
-
-    def wait(self, failures: int) -> float:
-        """Return the seconds to wait after this many failures in a row."""
-        return exponential_backoff(failures, initial=self.initial, maximum=self.maximum)
 
 
 class Wait(Struct, frozen=True, gc=False):
@@ -48,8 +44,8 @@ NOW: Final = Wait()
 
 
 def wait_after(outcome: Outcome | None, failures: int, backoff: Backoff) -> Wait:
-    """Return how long to wait after this failure: at least as long as the server demands, with jitter."""
-    delay = backoff.wait(failures)
+    """Return the wait after a failure: at least as long as the server asks, with jitter."""
+    delay = backoff(failures)
     if isinstance(outcome, Refused | Rejected):
         delay = max(delay, SLOW)
     retry_after = outcome.retry_after if outcome is not None else None

@@ -1,4 +1,4 @@
-"""The events of a watch. The classes are the same at every depth of typing, which the payload's type is."""
+"""The events of a watch. The type parameter is the class of their objects, at any depth of typing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Added(
 
     @property
     def raw(self) -> bytes:
-        """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
+        """The object's JSON as the server sent it; `InvalidObject` if it is broken."""
         return _text(self.object)
 
 
@@ -39,7 +39,7 @@ class Modified(
 
     @property
     def raw(self) -> bytes:
-        """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
+        """The object's JSON as the server sent it; `InvalidObject` if it is broken."""
         return _text(self.object)
 
 
@@ -52,7 +52,7 @@ class Deleted(
 
     @property
     def raw(self) -> bytes:
-        """Return the object's JSON as the server sent it; `InvalidObject` if that is broken."""
+        """The object's JSON as the server sent it; `InvalidObject` if it is broken."""
         return _text(self.object)
 
 

@@ -10,6 +10,13 @@ from ._bodies import (
     SizedBody as SizedBody,
     open_body,
 )
+from ._concealed_values import (
+    CONCEALED as CONCEALED,
+    ConcealedBytes as ConcealedBytes,
+    ConcealedUrl as ConcealedUrl,
+    ConcealedVariables as ConcealedVariables,
+    ConcealingStruct as ConcealingStruct,
+)
 from ._inflate import (
     IdentityInflater as IdentityInflater,
     Inflater as Inflater,
@@ -56,7 +63,6 @@ from ._retries import (
 from ._transport import (
     BlockingIncomingResponse,
     BlockingTransport,
-    ConcealedBytes as ConcealedBytes,
     Decoder,
     Headers,
     IncomingResponse,

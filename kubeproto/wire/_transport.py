@@ -8,10 +8,11 @@ inflated, never split again. It decides nothing. A new transport needs only `Inc
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
+
+from ._concealed_values import ConcealingStruct, conceal_headers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -21,18 +22,8 @@ E = TypeVar("E")
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
-# Their values must never reach a log or a traceback. Compared in lower case.
-_SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
-
-class ConcealedBytes(bytes):
-    """Secret bytes, which no repr shows: some tools print tracebacks with their variables."""
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} bytes>"
-
-
-class RawRequest(Struct, frozen=True):
+class RawRequest(ConcealingStruct, frozen=True):
     """A request. `target` is the path and query; names of headers keep their spelling.
 
     A transport calls `check` directly before it sends the first byte. It raises if the request must not be
@@ -54,19 +45,11 @@ class RawRequest(Struct, frozen=True):
         """Return the same request with more headers: credentials, a user agent."""
         return replace(self, headers=(*self.headers, *headers))
 
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
-        return f"{type(self).__name__}({fields})"
-
-    # msgspec's own form is complete, and debuggers and rich's tracebacks would print it.
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        headers = tuple(
-            (name, "…" if name.lower() in _SECRET_HEADERS else value) for name, value in self.headers
-        )
         return [
             ("method", self.method),
             ("target", self.target),
-            ("headers", headers),
+            ("headers", conceal_headers(self.headers)),
             ("body", f"{len(self.body)} bytes"),
         ]
 

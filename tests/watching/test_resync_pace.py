@@ -17,7 +17,7 @@ TIMES = st.floats(0, 1e6)
     [(0, 0.0), (1, 0.8), (2, 1.6), (3, 3.2), (6, 25.6), (7, 30.0), (8, 30.0), (5000, 30.0), (10**9, 30.0)],
 )
 def test_waits_double_up_to_the_cap_and_never_overflow(failures: int, wait: float) -> None:
-    assert Backoff().wait(failures) == wait
+    assert Backoff()(failures) == wait
 
 
 def test_the_retry_after_of_a_server_is_a_lower_limit_to_which_jitter_is_added() -> None:

@@ -16,6 +16,13 @@ _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "coo
 _URL_FIELDS: Final = frozenset(("issuer", "proxy", "proxy_url", "server"))
 
 
+class ConcealedBytes(bytes):
+    """Secret bytes, which no repr shows: some tools print tracebacks with their variables."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} bytes>"
+
+
 class ConcealingStruct(Struct, frozen=True):
     """A value whose repr shows the fields that differ from their defaults, without the `secret_fields`."""
 
@@ -88,9 +95,9 @@ def conceal_userinfo(url: str) -> str:
     prefix, separator, suffix = url.partition("://")
     if not separator:
         prefix, suffix = "", url
-    for mark in "?#":
-        index = suffix.find(mark, max(suffix.rfind("@"), 0))
-        suffix = suffix if index < 0 else f"{suffix[:index]}{mark}{CONCEALED}"
+    for delimiter in "?#":
+        index = suffix.find(delimiter, max(suffix.rfind("@"), 0))
+        suffix = suffix if index < 0 else f"{suffix[:index]}{delimiter}{CONCEALED}"
     # Everything up to the last @, because a password that is not escaped may contain any character.
     userinfo_end = max(suffix.rfind("@"), suffix.find("%40"))
     if userinfo_end >= 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ._meta import ListMeta, ObjectMeta
+from ._object_meta import ListMeta, ObjectMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
