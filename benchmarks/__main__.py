@@ -18,8 +18,8 @@ from benchmarks._page import write_report
 from benchmarks._peers import Peers
 from benchmarks._report import as_json, as_table, header
 from benchmarks._results import Mismatch, Outcome, Run, load, minute, outcome_of, run_of
-from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
-from benchmarks._speed_page import PAGE, Unfit, speed_page
+from benchmarks._rows import Row, Setting, UnknownNames, all_rows, select
+from benchmarks._speed_page import PAGE, IncompleteRun, speed_page
 
 BOUND: Final = 20.0  # seconds after which a row starts no further round
 QUICK: Final = 1.0
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO
 
 
 def _read(command: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
-    """Compare two files of results, or write the report of one file."""
+    """Compare two files of results, or write the report of a file."""
     expected = {"compare": 2, "report": 1}[command]
     if len(files) != expected:
         usage = "compare BEFORE.json AFTER.json" if command == "compare" else "report RESULTS.json"
@@ -56,7 +56,7 @@ def _report(run: Run, out: TextIO, err: TextIO) -> None:
     print("\n".join(map(str, write_report(run, REPORT))), file=out)
     try:
         page = speed_page(run)
-    except Unfit as reason:
+    except IncompleteRun as reason:
         print(f"docs/speed.md is as it was: {reason}", file=err)
     else:
         PAGE.write_text(page)
@@ -93,9 +93,9 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
         if result is not None:
             took, now = time.monotonic() - start, minute(datetime.now(UTC))
             outcomes.append(outcome_of(row, result, took, measured=now))
-        if options.save is not None:  # after each row, so that an interrupted run has lost nothing
+        if options.save is not None:  # after each row, so that an interrupted run loses no results
             fresh = run_of(tuple(outcomes), quick=options.quick, started=started)
-            (previous_run.replaced_by(fresh) if previous_run else fresh).save(options.save)
+            (previous_run.with_rows_of(fresh) if previous_run else fresh).save(options.save)
     if len(outcomes) > 1:
         log(_durations(outcomes))
     return 0
@@ -107,7 +107,7 @@ def _previous_run(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | N
         return None
     previous_run = load(file)
     try:
-        previous_run.must_fit(fresh)
+        previous_run.check_compatible(fresh)
     except Mismatch as reason:
         raise Mismatch(f"{file} cannot take these rows: {reason}") from None
     names = {row.name for row in rows}
@@ -172,7 +172,7 @@ def _listing(rows: Sequence[Row]) -> str:
 def _run() -> int:
     """Return the exit status, with those of other programs for a closed pipe and for Ctrl-C."""
     try:
-        status = main(sys.argv[1:], every_row(), sys.stdout, sys.stderr)
+        status = main(sys.argv[1:], all_rows(), sys.stdout, sys.stderr)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130

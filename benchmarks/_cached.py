@@ -1,7 +1,7 @@
 """A server of prepared objects in this process, which lists them in pages or streams them, and is then
 silent.
 
-It delivers 64 KiB at a time, as a busy socket does, and costs next to nothing itself.
+It delivers 64 KiB at a time, as a busy socket does, and its own cost is negligible.
 """
 
 import json
@@ -163,7 +163,7 @@ def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
 
 
 class Other:
-    """A task that notes how long it had to wait."""
+    """A task that measures how long it waits."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -178,6 +178,6 @@ class Other:
 
 
 def metadata_of(objects: Sequence[bytes]) -> list[bytes]:
-    """Return the objects as a server sends their metadata alone."""
+    """Return the objects in the form in which a server sends only their metadata."""
     kind = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
     return [go_json(kind | {"metadata": json.loads(each)["metadata"]}) for each in objects]

@@ -1,4 +1,5 @@
-"""SVG pictures: bars, one contender a line, ours first; and curves of growth and of latencies."""
+"""SVG pictures: bars with a line for each contender, kubeproto first; and curves of growth and of
+latencies."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ STYLE: Final = (
 def bars(
     title: str, note: str, ours: Sequence[tuple[str, float]], others: Sequence[tuple[str, float]]
 ) -> str:
-    """Return a chart of figures from zero, ours above the others."""
+    """Return a chart of figures from zero, with kubeproto above the others."""
     figures = [*ours, *others]
     label_width = 16 + _LETTER * max(len(name) for name, _ in figures)
     longest = max(figure for _, figure in figures) or 1.0
@@ -55,9 +56,9 @@ def readable(figure: float) -> str:
 
 
 def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float]]], *, log: bool) -> str:
-    """Return a chart of figures over named steps, with a line for each contender, ours first.
+    """Return a chart of figures over named steps, with a line for each contender, kubeproto first.
 
-    The scale is logarithmic if `log`, since latencies of one chart may differ by a factor of a thousand.
+    The scale is logarithmic if `log`, because latencies in a chart may differ by a factor of a thousand.
     Otherwise it starts at zero.
     """
     names = [name for name, _ in next(iter(series.values()))]

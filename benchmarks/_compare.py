@@ -33,8 +33,7 @@ def _line(old: Outcome, new: Outcome) -> str:
 def change(old: Outcome, new: Outcome) -> tuple[float, bool]:
     """Return the factor by which a row improved, and whether it exceeds the differences between rounds.
 
-    The ratio to a baseline of the same run is compared where there is one, because a slower machine is slower
-    for both.
+    If the run has a baseline, the ratios to it are compared, because a slower machine is slower for both.
     """
     old_ratio, new_ratio = _ratio(old), _ratio(new)
     if old_ratio and new_ratio:

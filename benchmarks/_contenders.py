@@ -20,7 +20,7 @@ SLOW: Final = ("kr8s", "kubernetes", "kubernetes_asyncio")
 FEWER: Final = 10
 
 
-def left_out() -> float:
+def omitted_peer() -> float:
     """Return a probe of a peer that a quick run omits."""
     raise Absent("left out of a quick run, which it would make too long")
 

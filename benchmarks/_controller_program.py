@@ -1,7 +1,7 @@
-"""A controller of ours with an empty reconcile, in a process of its own.
+"""A controller of kubeproto with an empty reconcile, in a separate process.
 
-Run as `python -m benchmarks._controller_program`, it reads its options as one JSON line and runs a round for
-each further line, as a peer does.
+Run as `python -m benchmarks._controller_program`, it reads its options as a JSON line and runs a round for
+each further line, like a peer.
 """
 
 import gc
@@ -22,7 +22,7 @@ from kubeproto.config import Connection
 from kubeproto_asyncio import AsyncioTransport
 from kubeproto_runtime import Client, Context, Controller, Operator
 
-_PATIENCE: Final = 120.0  # seconds for one round
+_PATIENCE: Final = 120.0  # seconds for a round
 WATCHES: Final = 100
 
 
@@ -70,7 +70,7 @@ def throughput(options: Options) -> dict[str, Any]:
 
 
 def hot(options: Options) -> dict[str, Any]:
-    """Return the same for a few objects that change again and again, until the last state of each was
+    """Return the same for a few objects that change repeatedly, until the last state of each object is
     reconciled.
     """
     last: set[str] = set()

@@ -1,9 +1,9 @@
-"""A server for measurements of controllers, in a process of its own, with one custom resource and the few
+"""A server for measurements of controllers, in a separate process, with a custom resource and the few
 endpoints that controllers need at their start.
 
-Run as `python -m benchmarks._controller_server`, it reads its options as one JSON line, prints its address as
-another, and serves until it is killed. Each watch receives the same events and then stays open. The times of
-events are those of the machine's monotonic clock, which all processes share.
+Run as `python -m benchmarks._controller_server`, it reads its options as a JSON line, prints its address as
+another line, and serves until it is killed. Each watch receives the same events and then stays open. The
+times of events are those of the machine's monotonic clock, which all processes share.
 """
 
 import json

@@ -9,7 +9,7 @@ from benchmarks._pods import go_json, pod, suffix, timestamp, uid
 
 Kind = Literal["pods", "crs", "configmaps"]
 
-SEGMENT: Final = 65536  # size of one read of a busy socket
+SEGMENT: Final = 65536  # size of a read of a busy socket
 _WORDS: Final = (
     "anchor",
     "current",
@@ -155,7 +155,7 @@ def _bookmark(item: bytes) -> bytes:
 
 
 def segments(stream: bytes, size: int = SEGMENT) -> list[bytes]:
-    """Return the stream as a socket delivers it: pieces of one size, cut without regard to lines."""
+    """Return the stream as a socket delivers it: pieces of equal size, split without regard to lines."""
     return [stream[start : start + size] for start in range(0, len(stream), size)]
 
 

@@ -1,6 +1,6 @@
 """A server for measurements of watches, in a process of its own, which writes one chunk for each event.
 
-Run as `python -m benchmarks._live_server`, it reads its options as one JSON line (kind, events, seed, tls),
+Run as `python -m benchmarks._live_server`, it reads its options as a JSON line (kind, events, seed, tls),
 prints its address as another, and responds to every request with the same watch until it is killed.
 """
 
@@ -90,7 +90,7 @@ def _chunks(parts: list[bytes]) -> list[bytes]:
 
 
 def _compressed(parts: list[bytes]) -> list[bytes]:
-    """Return each part as a flushed piece of one gzip stream, as Go's servers compress."""
+    """Return each part as a flushed piece of a gzip stream, as Go's servers compress."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     compressed = [packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) for part in parts]
     return [*compressed, packer.flush()]

@@ -1,4 +1,4 @@
-"""The report of a run: Markdown, a page of HTML that needs nothing else, and the pictures of the README."""
+"""The report of a run: Markdown, a self-contained page of HTML, and the pictures of the README."""
 
 from collections.abc import Iterator
 from html import escape
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks._charts import bars, curves, readable
-from benchmarks._pictures import pictured
+from benchmarks._pictures import draw_pictures
 from benchmarks._results import Outcome, Run
 from benchmarks._rows import GROWTH, LATENCY
-from benchmarks._verdicts import behind, contenders, missed
+from benchmarks._verdicts import contenders, missed_goals, worse_rows
 
 GROUPS: Final = {
     "cache": "Caches",
@@ -39,7 +39,7 @@ def write_report(run: Run, into: Path) -> list[Path]:
     """Write the report, and return its files."""
     into.mkdir(parents=True, exist_ok=True)
     files = {"README.md": markdown(run), "index.html": page(run)}
-    files |= {f"{name}.svg": picture + "\n" for name, (picture, _) in pictured(run).items()}
+    files |= {f"{name}.svg": picture + "\n" for name, (picture, _) in draw_pictures(run).items()}
     for name, text in files.items():
         (into / name).write_text(text)
     return [into / name for name in files]
@@ -57,7 +57,7 @@ def chart(row: Outcome) -> list[str]:
 def markdown(run: Run) -> str:
     """Return the report in Markdown: a table for each group."""
     lines = ["# Benchmarks", "", *_introduction(run), ""]
-    for name, (_, summary) in pictured(run).items():
+    for name, (_, summary) in draw_pictures(run).items():
         lines += [f"![{summary}]({name}.svg)", ""]
     for title, items in verdicts(run):
         lines += [f"## {title}", "", *(f"- {line}" for line in items), ""]
@@ -75,23 +75,30 @@ def markdown(run: Run) -> str:
             for cells in _others(row) or [("", "", "", "")]:
                 lines.append("| " + " | ".join((name, ours, *cells, measured)) + " |")
                 name = ours = measured = ""
-        lines += ["", *(f"- `{row.name}`: {line}" for row in rows for line in further(row)), ""]
+        lines += ["", *(f"- `{row.name}`: {line}" for row in rows for line in further_figures(row)), ""]
     return "\n".join(lines)
 
 
 def page(run: Run) -> str:
     """Return the report as a self-contained page: a chart and a table for each row."""
     body = ["<h1>Benchmarks</h1>", *(f"<p>{escape(line)}</p>" for line in _introduction(run) if line)]
-    body += [picture for picture, _ in pictured(run).values()]
+    body += [picture for picture, _ in draw_pictures(run).values()]
     for title, items in verdicts(run):
         listed = "".join(f"<li>{escape(line.replace('`', ''))}</li>" for line in items)
         body.append(f"<h2>{escape(title)}</h2><ul>{listed}</ul>")
     for group, rows in groups(run):
         body.append(f"<h2>{escape(group)}</h2>")
         for row in rows:
-            body += [f'<h3 id="{row.name}">{escape(row.name)}</h3>', *chart(row), *drawn(row), _table(row)]
             body += [
-                f"<p>{escape(line)}</p>" for line in (share(run, row).strip(" ()"), *further(row)) if line
+                f'<h3 id="{row.name}">{escape(row.name)}</h3>',
+                *chart(row),
+                *draw_curves(row),
+                _table(row),
+            ]
+            body += [
+                f"<p>{escape(line)}</p>"
+                for line in (share(run, row).strip(" ()"), *further_figures(row))
+                if line
             ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>kubeproto: benchmarks</title>'
@@ -103,8 +110,8 @@ def page(run: Run) -> str:
 def verdicts(run: Run) -> list[tuple[str, list[str]]]:
     """Yield the summaries that precede all figures: rows in which others are better, and missed goals."""
     verdicts_by_title = (
-        ("Where others are better (1 would be as good)", behind(run)),
-        ("Goals that were missed", missed(run)),
+        ("Where others are better (1 would be as good)", worse_rows(run)),
+        ("Goals that were missed", missed_goals(run)),
     )
     return [(title, lines) for title, lines in verdicts_by_title if lines]
 
@@ -115,7 +122,7 @@ def share(run: Run, row: Outcome) -> str:
     return f" ({100 * row.ours / limits[0]:.0f} % of `{row.limit}`)" if limits and limits[0] else ""
 
 
-def drawn(row: Outcome) -> list[str]:
+def draw_curves(row: Outcome) -> list[str]:
     """Return the curves of a row: latencies by their share, and growth by the number of objects."""
     pictures: list[str] = []
     spread: dict[str, list[tuple[str, float]]] = {}
@@ -134,7 +141,7 @@ def drawn(row: Outcome) -> list[str]:
     return pictures
 
 
-def further(row: Outcome) -> list[str]:
+def further_figures(row: Outcome) -> list[str]:
     """Return a line for each additional figure that is not drawn."""
     return [
         f"{name}: "

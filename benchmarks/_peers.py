@@ -1,4 +1,4 @@
-"""Other clients, each in a process and an environment of its own, in the versions that its file pins."""
+"""Other clients, each in a separate process and environment, in the versions that its file pins."""
 
 import fcntl
 import hashlib
@@ -18,7 +18,7 @@ from benchmarks._pins import CACHE, PINS, PROJECT, requirements
 from benchmarks._programs import PROGRAMS, program_path
 from benchmarks._stopwatch import middle
 
-PATIENCE: Final = 300.0  # seconds for one reply of a peer; the slowest round takes ten
+PATIENCE: Final = 300.0  # seconds for a reply of a peer; the slowest round takes ten
 
 
 class Peers:
@@ -155,11 +155,11 @@ class PeerProcess:
         return answer
 
     def round(self, events: int) -> float:
-        """Run a round, and return its seconds; it must receive as many events as ours."""
+        """Run a round, and return its seconds; it must receive the same number of events as kubeproto."""
         return float(self.run_round(events)["seconds"])
 
     def run_round(self, events: int) -> dict[str, Any]:
-        """Run a round, and return its reply; it must receive as many events as ours."""
+        """Run a round, and return its reply; it must receive the same number of events as kubeproto."""
         answer = self.ask({"round": True})
         if answer["events"] != events:
             raise Absent(f"{self._name} met {answer['events']} events, not {events}")

@@ -5,7 +5,7 @@ from typing import Final
 from benchmarks._charts import bars
 from benchmarks._results import Outcome, Run
 
-# Our bars, and the rows that measured them. The other bars are those of the last of these rows.
+# The bars of kubeproto, and the rows that measured them. The other bars are those of the last of these rows.
 _DECODE: Final = {
     "metadata alone": "decode.pods.metadata",
     "typed when used": "decode.pods.view",
@@ -21,7 +21,7 @@ _MAKES: Final = {
 }
 
 
-def pictured(run: Run) -> dict[str, tuple[str, str]]:
+def draw_pictures(run: Run) -> dict[str, tuple[str, str]]:
     """Return the pictures by name, each with its caption, if their rows were measured."""
     rows = {row.name: row for row in run.rows}
     pictures: dict[str, tuple[str, str]] = {}

@@ -32,7 +32,7 @@ def suffix(rng: random.Random, length: int) -> str:
 
 
 def pod(index: int, rng: random.Random) -> bytes:
-    """Return one running pod of a Deployment of about 5.7 KB."""
+    """Return a running pod of a Deployment, of about 5.7 KB."""
     app = rng.choice(_APPS)
     replica_set = f"{app}-{suffix(rng, 10)}"
     born, started, address = timestamp(rng), timestamp(rng), _address(rng, 10)
@@ -107,7 +107,7 @@ def _ownership(born: str, started: str, address: str) -> dict[str, Any]:
 
 
 def _fields(*names: str, **children: dict[str, Any]) -> dict[str, Any]:
-    """Return the owned fields of a level, sorted as on a server; `children` have fields of their own."""
+    """Return the owned fields of a level, sorted as on a server; `children` are the nested levels."""
     owned = {"f:" + name: _LEAF for name in names} | {
         "f:" + name: fields for name, fields in children.items()
     }

@@ -1,4 +1,4 @@
-"""Runs of our decoders over a watch or a list, for the rows of decoding and of limits."""
+"""Runs of kubeproto's decoders over a watch or a list, for the rows of decoding and of limits."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -106,7 +106,7 @@ def copies(kind: type[kp.KubeObject]) -> Read:
 
 
 def parsed(pieces: Sequence[bytes]) -> int:
-    """Read a page at once."""
+    """Read a page in a single call."""
     count = 0
     for _ in read_page(pieces[0], Pod):
         count += 1

@@ -11,7 +11,7 @@ from benchmarks._rows import Row
 
 
 def as_json(row: Row, result: Result | None) -> str:
-    """Return one JSON object, with null for figures that were not measured."""
+    """Return a JSON object, with null for figures that were not measured."""
     baseline = result.baseline if result else None
     ratio = baseline.ratio if baseline else None
     outcome: dict[str, Any] = {
@@ -23,7 +23,7 @@ def as_json(row: Row, result: Result | None) -> str:
         "spread": (baseline.spread if baseline and ratio is not None else result.span) if result else None,
         "against": row.against or None,
         "goal": str(row.goal) if row.goal else None,
-        "met": row.goal.met_by(aimed_at(row, result)) if row.goal else None,
+        "met": row.goal.is_met_by(goal_figure(row, result)) if row.goal else None,
         "peers": dict(result.peers) if result else {},
         "also": result.also if result else {},
     }
@@ -40,7 +40,7 @@ def header(rows: Iterable[Row]) -> str:
 
 
 def as_table(row: Row, result: Result | None, rows: Iterable[Row]) -> str:
-    """Return the lines of a row: one for the row, one for each peer and further figure."""
+    """Return the lines of a row: a line for the row, and a line for each peer and further figure."""
     width = _width(rows)
     if not result:
         return _line(width, row.name, "-", row.unit.name, "-", "-", "not measured", "")
@@ -81,7 +81,7 @@ def _peer_line(width: int, name: str, standing: Standing | None, row: Row) -> st
     )
 
 
-def aimed_at(row: Row, result: Result | None) -> float | None:
+def goal_figure(row: Row, result: Result | None) -> float | None:
     """Return the figure that the goal of the row is about."""
     if not row.goal or not result:
         return None
@@ -94,7 +94,9 @@ def aimed_at(row: Row, result: Result | None) -> float | None:
 def _verdict(row: Row, result: Result) -> str:
     if not row.goal:
         return ""
-    verdict = {True: "met", False: "MISSED", None: "not measured"}[row.goal.met_by(aimed_at(row, result))]
+    verdict = {True: "met", False: "MISSED", None: "not measured"}[
+        row.goal.is_met_by(goal_figure(row, result))
+    ]
     return f"goal {row.goal}: {verdict}"
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from benchmarks._measure import Result, Standing
 from benchmarks._pins import PINS, pinned_peers
-from benchmarks._report import aimed_at
+from benchmarks._report import goal_figure
 from benchmarks._rows import Row
 
 _OURS: Final = ("msgspec", "h11", "trio", "httpx", "anyio")
@@ -49,7 +49,7 @@ class Mismatch(Exception):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """The results of one run, or of several of the same kind, and their machine."""
+    """The results of a run, or of several runs of the same kind, and their machine."""
 
     started: str = msgspec.field(name="began")
     quick: bool
@@ -61,14 +61,14 @@ class Run(msgspec.Struct, frozen=True):
         """Write the run to a file."""
         path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
 
-    def replaced_by(self, fresh: "Run") -> "Run":
-        """Return this run with the rows of `fresh` in place of the old ones."""
+    def with_rows_of(self, fresh: "Run") -> "Run":
+        """Return this run with the rows of `fresh` in place of the old rows."""
         rows = {row.name: row for row in self.rows} | {row.name: row for row in fresh.rows}
         versions = {**self.versions, **fresh.versions}
         ordered = tuple(rows[name] for name in sorted(rows))
         return msgspec.structs.replace(self, rows=ordered, versions=versions)
 
-    def must_fit(self, fresh: "Run") -> None:
+    def check_compatible(self, fresh: "Run") -> None:
         """Raise `Mismatch` unless rows of `fresh` fit: quick or full, machine, versions."""
         if self.quick != fresh.quick:
             ours, other = ("a quick run", "a full one") if self.quick else ("a full run", "a quick one")
@@ -108,7 +108,7 @@ def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "
         peers=result.peers,
         also=result.also,
         goal=str(row.goal) if row.goal else "",
-        met=row.goal.met_by(aimed_at(row, result)) if row.goal else None,
+        met=row.goal.is_met_by(goal_figure(row, result)) if row.goal else None,
         limit=row.limit,
         took=round(took, 1),
         measured=measured,

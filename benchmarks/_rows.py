@@ -40,7 +40,7 @@ class Goal(msgspec.Struct, frozen=True):
         remark = [f"({self.summary})"] if self.summary else []
         return " ".join(least + most + remark)
 
-    def met_by(self, figure: float | None) -> bool | None:
+    def is_met_by(self, figure: float | None) -> bool | None:
         """Return whether `figure` reaches the goal, or None if it was not measured."""
         if figure is None:
             return None
@@ -85,7 +85,7 @@ class UnknownNames(Exception):
     """Names of no row and no group of rows."""
 
 
-def every_row() -> tuple[Row, ...]:
+def all_rows() -> tuple[Row, ...]:
     """Return the rows of all modules in `benchmarks.rows`, by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(rows.__path__))
     all_rows: list[Row] = []

@@ -16,21 +16,22 @@ _FIGURE: Final = re.compile(r"\{([\w.]+)(?:([/=!])([^}:]+))?(?::([^}]+))?\}")
 _CPU: Final = "µs of CPU an event"
 
 
-class Unfit(Exception):
-    """A run lacks a figure of the page, which the message names."""
+class IncompleteRun(Exception):
+    """A run lacks a figure of the page; the message names the figure."""
 
 
 def speed_page(run: Run, text: str | None = None) -> str:
-    """Return the page with the figures of the run; raises `Unfit` if one is missing, or the run was quick."""
+    """Return the page with the figures of the run; raise `IncompleteRun` if a figure is missing, or the run
+    was quick."""
     if run.quick:
-        raise Unfit("the run was quick, and the page has the figures of a full one")
+        raise IncompleteRun("the run was quick, and the page has the figures of a full one")
     rows = {row.name: row for row in run.rows}
 
     def figure(placeholder: re.Match[str]) -> str:
         name, operator, contender, form = placeholder.groups()
         value = _value(rows[name], operator or "/", contender) if name in rows else None
         if value is None:
-            raise Unfit(f"the run has no {placeholder[0]}")
+            raise IncompleteRun(f"the run has no {placeholder[0]}")
         return format(value, form) if form else _written(value)
 
     return _FIGURE.sub(figure, _TEXT.read_text() if text is None else text)

@@ -1,4 +1,4 @@
-"""The duration of a function; only the standard library, since the peers use this module too."""
+"""The duration of a function; only the standard library, because the peers also use this module."""
 
 import gc
 import math
@@ -9,13 +9,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-SHORTEST: Final = 0.05  # seconds of one lap: a thousand times the cost of the clock and the loop
+SHORTEST: Final = 0.05  # seconds of a lap: a thousand times the cost of the clock and the loop
 BEST_OF: Final = 3  # laps of a round, of which the least disturbed counts
 LONG: Final = 1.0  # seconds of a lap that is too long for disturbances to matter
 
 
 class Stopwatch:
-    """A probe: each call returns the seconds of one run of `run`, the best of a few laps.
+    """A probe: each call returns the seconds of a run of `run`, the best of a few laps.
 
     It measures CPU time, which other processes disturb least; a contender that waits for another process
     passes `time.perf_counter` as the clock. The first call finds the number of runs in a lap of `shortest`
@@ -56,7 +56,7 @@ class Stopwatch:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """Return the CPU seconds of one run in user and system mode: the medians of the calls so far."""
+        """Return the CPU seconds of a run in user and system mode: the medians of the calls so far."""
         return middle(self._spent) or (0.0, 0.0)
 
     def _calibrate(self) -> int:

@@ -13,16 +13,16 @@ def contenders(row: Outcome) -> list[tuple[str, Standing | None]]:
     return [*baseline, *row.peers.items()]
 
 
-def missed(run: Run) -> list[str]:
+def missed_goals(run: Run) -> list[str]:
     """Return a line for each missed goal, with its figure."""
     return [
         f"`{row.name}`: {readable(figure)}, and the goal is {row.goal}"
         for row in sorted(run.rows, key=lambda row: row.name)
-        if row.met is False and (figure := reached(row)) is not None
+        if row.met is False and (figure := goal_value(row)) is not None
     ]
 
 
-def reached(row: Outcome) -> float | None:
+def goal_value(row: Outcome) -> float | None:
     """Return the figure of a goal: ours, our ratio, or the ratio to a peer."""
     of = re.split(" [≥≤]", row.goal)[0]
     if of == "ours":
@@ -31,7 +31,7 @@ def reached(row: Outcome) -> float | None:
     return standing.ratio if standing else None
 
 
-def behind(run: Run) -> list[str]:
+def worse_rows(run: Run) -> list[str]:
     """Return a line for each row in which another contender is better, with our ratio."""
     lines: list[str] = []
     for row in sorted(run.rows, key=lambda row: row.name):

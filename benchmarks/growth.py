@@ -1,6 +1,6 @@
 """Growth of a cache of metadata to a million objects: `python -m benchmarks.growth` writes the plot.
 
-Each point is a process of its own: a server that generates objects while it streams them, and a cache. The
+Each point is a separate process: a server that generates objects while it streams them, and a cache. The
 cost of generating is measured and subtracted; seconds are CPU seconds. Memory is the growth of the process.
 """
 
@@ -42,7 +42,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Stream:
-    """A streaming list of `count` objects, 64 at a time, made from one object."""
+    """A streaming list of `count` objects, 64 at a time, generated from a single object."""
 
     status = 200
     headers: Headers = (("Content-Type", "application/json"),)
@@ -84,7 +84,7 @@ class Server:
         yield self.stream
 
 
-def grown_by(baseline: int) -> int:
+def memory_growth(baseline: int) -> int:
     """Return the growth of memory in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096 - baseline
@@ -93,7 +93,7 @@ def grown_by(baseline: int) -> int:
 async def measure(count: int) -> Point:
     """Fill a cache with `count` objects."""
     stream = Stream(count)
-    baseline = grown_by(0)
+    baseline = memory_growth(0)
     started = time.thread_time()
     async with Caches(Client(Server(stream))) as caches:
         cache = caches.cache(kp.Metadata[Pod])
@@ -101,11 +101,11 @@ async def measure(count: int) -> Point:
         took = time.thread_time() - started - stream.making
         if len(cache) != count:
             raise ValueError(f"{len(cache)} objects have come, not {count}")
-        return Point(count, round(took, 2), round(grown_by(baseline) / 1e6, 1))
+        return Point(count, round(took, 2), round(memory_growth(baseline) / 1e6, 1))
 
 
 def point(count: int) -> Point:
-    """Measure a point in a process of its own."""
+    """Measure a point in a separate process."""
     command = [sys.executable, "-m", "benchmarks.growth", str(count)]
     output = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT).stdout
     return msgspec.json.decode(output, type=Point)
@@ -115,19 +115,19 @@ def plot(points: Sequence[Point]) -> str:
     """Return the plot of both lines over the number of objects."""
     most = points[-1]
     lines = (("megabytes", most.megabytes, "#2563eb", "MB"), ("seconds", most.seconds, "#dc2626", "s"))
-    drawn: list[str] = []
+    elements: list[str] = []
     for row, (field, top, colour, unit) in enumerate(lines):
         base = 220 + row * 210
         spots = [(60 + 560 * p.objects / most.objects, base - 170 * getattr(p, field) / top) for p in points]
         path = " ".join(f"{x:.0f},{y:.0f}" for x, y in [(60.0, float(base)), *spots])
-        drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        drawn.append(f'<path d="M60 {base - 175}V{base}H630" fill="none" stroke="#888"/>')
+        elements.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        elements.append(f'<path d="M60 {base - 175}V{base}H630" fill="none" stroke="#888"/>')
         for (x, y), p in zip(spots, points, strict=True):
-            drawn.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{colour}"/>')
+            elements.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{colour}"/>')
             label = f"{getattr(p, field):g} {unit}"
-            drawn.append(f'<text x="{x:.0f}" y="{y - 8:.0f}" text-anchor="end">{label}</text>')
-            drawn.append(f'<text x="{x:.0f}" y="{base + 15}" text-anchor="middle">{p.objects:,}</text>')
-    body = "\n".join(drawn)
+            elements.append(f'<text x="{x:.0f}" y="{y - 8:.0f}" text-anchor="end">{label}</text>')
+            elements.append(f'<text x="{x:.0f}" y="{base + 15}" text-anchor="middle">{p.objects:,}</text>')
+    body = "\n".join(elements)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="680" height="460" font-family="sans-serif"'
         ' font-size="11">\n<rect width="680" height="460" fill="white"/>\n'

@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `make docs`."""
+"""The configuration of Sphinx, which builds the documentation: `make docs`."""
 
 from __future__ import annotations
 
@@ -34,58 +34,58 @@ autodoc_default_options = {"members": True, "undoc-members": True, "exclude-memb
 copybutton_exclude = ".linenos, .gp"
 
 
-class OwnNames(PythonDomain):
-    """Python's domain for signatures, in which a class bears the name that its module imported."""
+class ImportedNames(PythonDomain):
+    """Python's domain for signatures, in which a class has the name that its module imported."""
 
-    def find_obj(self, env: Any, modname: str, classname: str, name: str, *rest: Any) -> list[Any]:
-        """What a name leads to: never a guess among several, never an attribute named as a builtin."""
+    def find_obj(self, env: Any, modname: str, classname: str, name: str, *arguments: Any) -> list[Any]:
+        """Return the target of a name: no ambiguous target, and no attribute with the name of a builtin."""
         if hasattr(builtins, name):
             return []
-        found: list[Any] = super().find_obj(env, modname, classname, name, *rest)
-        if not found:
+        targets: list[Any] = super().find_obj(env, modname, classname, name, *arguments)
+        if not targets:
             last = name.rpartition(".")[2]
-            homes = [
-                home for home in self.env.domaindata["py"]["modules"] if f"{home}.{last}" in self.objects
-            ]
-            found = [(f"{home}.{last}", self.objects[f"{home}.{last}"]) for home in homes]
-        return found if len(found) == 1 else [one for one in found if one[0].rpartition(".")[0] == modname]
+            paths = [f"{module}.{last}" for module in self.env.domaindata["py"]["modules"]]
+            targets = [(path, self.objects[path]) for path in paths if path in self.objects]
+        if len(targets) == 1:
+            return targets
+        return [target for target in targets if target[0].rpartition(".")[0] == modname]
 
 
-def titles(contents: nodes.bullet_list) -> nodes.bullet_list:
-    """The table of contents of a page without what is below its title; as it is where it leads to pages."""
+def titles_of(contents: nodes.bullet_list) -> nodes.bullet_list:
+    """Return the title of a page, or the complete table of contents if it links to pages."""
     if next(contents.findall(addnodes.toctree), None) is not None:
         return contents
-    short = contents.copy()
+    title = contents.copy()
     for item in contents.children[:1]:
-        short += item.copy()
-        short[0] += [child.deepcopy() for child in item.children[:1]]
-    return short
+        title += item.copy()
+        title[0] += [child.deepcopy() for child in item.children[:1]]
+    return title
 
 
 def navigate_by_titles(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Keep 2,500 names of the reference out of the navigation of each page.
+    """Remove the 2,500 names of the reference from the navigation of each page.
 
-    The theme asks for titles alone, but Sphinx copies all that is below them first: that took a third of the
-    time of the whole build.
+    The theme requests only titles, but Sphinx first copies all entries below them, which took a third of the
+    time of the build.
     """
-    env, whole = app.env, context["toctree"]
+    env, build_toctree = app.env, context["toctree"]
 
     def toctree(**options: Any) -> str:
         tocs = env.tocs
-        env.tocs = {name: titles(contents) for name, contents in tocs.items()}
+        env.tocs = {name: titles_of(contents) for name, contents in tocs.items()}
         try:
-            found: str = whole(**options)
+            html: str = build_toctree(**options)
         finally:
             env.tocs = tocs
-        return found
+        return html
 
     context["toctree"] = toctree
 
 
 def setup(app: Sphinx) -> None:
-    """Write the reference's pages before the sources are read."""
-    app.add_domain(OwnNames, override=True)
+    """Write the pages of the reference before Sphinx reads the sources."""
+    app.add_domain(ImportedNames, override=True)
     app.connect("html-page-context", navigate_by_titles, priority=100)  # before the theme
     app.connect("builder-inited", lambda app: _reference.write(Path(app.srcdir) / "reference"))

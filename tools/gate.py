@@ -29,9 +29,9 @@ SOURCES: Final = (
 
 PYTEST: Final = ("-m", "pytest", "--thorough", "-n", "auto", "--dist", "worksteal")
 
-# A type checker uses one core, so two lanes of steps run in parallel. All runs of mypy are in one lane,
-# because they share a cache. The storm has fixed seeds; `make storm` draws new ones. Its three processes have
-# too few runs to judge memory, which a test with many short runs does.
+# A type checker uses one core, so two lanes of steps run in parallel. All runs of mypy are in the same lane,
+# because they share a cache. The storm has fixed seeds; `make storm` draws new seeds. Its three processes
+# have too few runs to judge memory, which a test with many short runs does.
 STORM: Final = ("env", "PYTHONHASHSEED=0", "PYTHONPATH=tests", f"{BIN}/python", "-m", "storm")
 LANES: Final = (
     (

@@ -1,7 +1,7 @@
 """Pins the newest versions that both pyproject.toml allow, in dev.lock and docs.lock: `make lock`.
 
 A lock serves every platform and every Python from 3.11 on, with all hashes. The distributions of this
-repository are not in the requirements, so no index is asked for their names.
+repository are not in the requirements, so their names are not requested from an index.
 """
 
 from __future__ import annotations

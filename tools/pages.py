@@ -48,7 +48,7 @@ def generated_files() -> dict[Path, str]:
 
 
 def fill_parts(text: str) -> str:
-    """Return a page whose generated parts are written anew."""
+    """Return a page with new generated parts."""
 
     def fill(part: re.Match[str]) -> str:
         generator, argument = part[1], part[2].strip()
@@ -106,7 +106,7 @@ def dependency_order(name: str) -> tuple[bool, str]:
 
 
 def dependencies_by_name() -> dict[str, list[str]]:
-    """Return the extras that bring each dependency, through the simulator as well."""
+    """Return the extras that install each dependency, directly or through the simulator."""
     core = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     simulator = tomllib.loads((ROOT / "simulator" / "pyproject.toml").read_text())["project"]
     extras_of = {Requirement(text).name: ["the core"] for text in core["dependencies"]}
@@ -128,15 +128,15 @@ def licence_of(distribution: str) -> str:
 
 
 def release_differences(_: str) -> str:
-    """Return the table of what each older release of Kubernetes lacks."""
+    """Return the table of resources and features that each older release of Kubernetes lacks."""
     rows: list[list[str]] = []
-    lacked: set[str] = set()
+    reported: set[str] = set()
     releases = kind_table().releases
     for number in sorted(releases, key=lambda number: int(number.partition(".")[2]), reverse=True):
         missing = set(releases[number].missing_resources)
-        names = ", ".join(resource_names(missing - lacked)) or "nothing more"
+        names = ", ".join(resource_names(missing - reported)) or "nothing more"
         rows.append([number, names, ", ".join(missing_features(number))])
-        lacked = missing
+        reported = missing
     return markdown_table(
         ["release", "not served, besides the kinds of the rows above", "missing features"], rows
     )
@@ -144,7 +144,7 @@ def release_differences(_: str) -> str:
 
 def resource_names(resources: set[str]) -> Iterator[str]:
     """Yield group versions of which every resource is missing, and the other resources by name."""
-    served = [facts.resource for facts in kind_table().resources]
+    served = [builtin.resource for builtin in kind_table().resources]
     by_version: dict[str, set[str]] = {}
     for resource in served:
         by_version.setdefault(resource.api_version, set()).add(f"{resource.api_version}/{resource.plural}")
@@ -174,8 +174,8 @@ def release_version(number: str) -> str:
 
 
 def newly_required_fields(_: str) -> str:
-    """Return how many fields the newest release requires and an older one does not."""
-    return str(len({path for facts in kind_table().releases.values() for path in facts.optional_fields}))
+    """Return how many fields the newest release requires and an older release does not."""
+    return str(len({path for release in kind_table().releases.values() for path in release.optional_fields}))
 
 
 def decisions(_: str) -> str:

@@ -15,8 +15,8 @@ ARROW: Final = re.compile(r"^ +(\w+) ─+ (\w+) ─+► (\w+(?:, \w+)*)$", re.MU
 
 # Each state goes to Idle when it is paused, to Ended when it is stopped, and stays or lists again when it is
 # refreshed: the caption describes these arrows.
-TOLD: Final = frozenset(("Paused", "Stopped", "Refreshed"))
-PLACES: Final = {
+UNDRAWN_EVENTS: Final = frozenset(("Paused", "Stopped", "Refreshed"))
+POSITIONS: Final = {
     "Idle": (80, 200),
     "Asking": (300, 70),
     "Streaming": (560, 70),
@@ -41,11 +41,11 @@ _TIP: Final = (
 
 
 def edges(doc: str) -> dict[tuple[str, str], list[str]]:
-    """Return the events that lead from one state to another, in the order of the docstring."""
+    """Return the events that lead from each state to the next, in the order of the docstring."""
     events_of: dict[tuple[str, str], list[str]] = {}
     for state, event, states in ARROW.findall(doc):
         for next_state in states.split(", "):
-            if event not in TOLD:
+            if event not in UNDRAWN_EVENTS:
                 events_of.setdefault((state, next_state), []).append(event)
     return events_of
 
@@ -58,38 +58,38 @@ def svg(doc: str) -> str:
         f"<style>{_STYLE}</style>",
         f"<defs>{_TIP}</defs>",
     ]
-    for (before, next_state), events in edges(doc).items():
-        lines += _stays(before, events) if before == next_state else _arrow(before, next_state, events)
-    for state, (x, y) in PLACES.items():
+    for (state, next_state), events in edges(doc).items():
+        lines += _loop(state, events) if state == next_state else _arrow(state, next_state, events)
+    for state, (x, y) in POSITIONS.items():
         box = f'x="{x - WIDTH // 2}" y="{y - HEIGHT // 2}" width="{WIDTH}" height="{HEIGHT}" rx="8"'
         lines += (f"<rect {box}/>", f'<text x="{x}" y="{y + 5}">{state}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
 def _arrow(state: str, next_state: str, events: list[str]) -> tuple[str, str]:
-    (x1, y1), (x2, y2) = PLACES[state], PLACES[next_state]
-    far = math.hypot(x2 - x1, y2 - y1)
-    across, along = (y2 - y1) / far, (x2 - x1) / far
-    bent = _BEND * (1.0 + far / 400)
-    middle = (x1 + x2) / 2 - across * -bent, (y1 + y2) / 2 - along * bent
-    start, end = _at_edge((x1, y1), middle), _at_edge((x2, y2), middle)
+    (x1, y1), (x2, y2) = POSITIONS[state], POSITIONS[next_state]
+    distance = math.hypot(x2 - x1, y2 - y1)
+    across, along = (y2 - y1) / distance, (x2 - x1) / distance
+    bend = _BEND * (1.0 + distance / 400)
+    middle = (x1 + x2) / 2 - across * -bend, (y1 + y2) / 2 - along * bend
+    start, end = _edge_point((x1, y1), middle), _edge_point((x2, y2), middle)
     top = tuple(
         (first + second) / 4 + curved / 2 for first, second, curved in zip(start, end, middle, strict=True)
     )
-    path = f'd="M{_shown(start)} Q{_shown(middle)} {_shown(end)}" marker-end="url(#tip)"'
+    path = f'd="M{_format_point(start)} Q{_format_point(middle)} {_format_point(end)}" marker-end="url(#tip)"'
     return f"<path {path}/>", _label(top, events)
 
 
-def _stays(state: str, events: list[str]) -> tuple[str, ...]:
-    x, y = PLACES[state]
+def _loop(state: str, events: list[str]) -> tuple[str, ...]:
+    x, y = POSITIONS[state]
     up = -1 if y < 200 else 1
     base, top = y + up * HEIGHT / 2, y + up * (HEIGHT / 2 + 34)
     path = f'd="M{x - 16} {base} C{x - 30} {top} {x + 30} {top} {x + 16} {base}" marker-end="url(#tip)"'
     return f"<path {path}/>", _label((x, top + (0 if up < 0 else 4)), events)
 
 
-def _at_edge(center: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
-    """Return the point where a line from the center of a box leaves it."""
+def _edge_point(center: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
+    """Return the point at which a line from the center of a box crosses its edge."""
     dx, dy = towards[0] - center[0], towards[1] - center[1]
     share = min(WIDTH / 2 / abs(dx) if dx else math.inf, HEIGHT / 2 / abs(dy) if dy else math.inf)
     return center[0] + dx * share, center[1] + dy * share
@@ -99,5 +99,5 @@ def _label(point: tuple[float, ...], events: list[str]) -> str:
     return f'<text class="event" x="{point[0]:.0f}" y="{point[1] + 4:.0f}">{", ".join(events)}</text>'
 
 
-def _shown(point: tuple[float, float]) -> str:
+def _format_point(point: tuple[float, float]) -> str:
     return f"{point[0]:.0f} {point[1]:.0f}"

@@ -25,7 +25,7 @@ def run_checks(checks: Mapping[str, Callable[[], None]]) -> None:
 
 
 def until(expectation: str, holds: Callable[[], object]) -> None:
-    """Wait until something holds, or fail."""
+    """Wait until a condition holds, or fail."""
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:

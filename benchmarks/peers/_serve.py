@@ -1,7 +1,7 @@
 """The process of a peer: read the options, then run a round for each line.
 
 The options name the work (`{"work": "decode", …}`); a peer offers functions that make a run from the options.
-A run counts its events, or returns its seconds itself.
+A run counts its events, or returns its duration in seconds.
 """
 
 import asyncio

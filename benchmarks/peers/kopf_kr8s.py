@@ -1,4 +1,4 @@
-"""kopf and kr8s in one environment, for programs that use both; nothing is measured here."""
+"""kopf and kr8s in a common environment, for programs that use both; no row measures it."""
 
 # /// script
 # requires-python = ">=3.11"

@@ -54,7 +54,7 @@ def decode(options: Any) -> Callable[[], int]:
 
 
 def verbs(options: Any) -> Callable[[], int]:
-    """Get or create ConfigMaps, one after the other, in one loop.
+    """Get or create ConfigMaps, one after the other, on the same event loop.
 
     Its blocking calls go through a thread and cost ten times as much.
     """

@@ -53,7 +53,7 @@ def decode(options: Any) -> Callable[[], int]:
 
 
 def verbs(options: Any) -> Callable[[], int]:
-    """Get or create ConfigMaps, one after the other, in one loop."""
+    """Get or create ConfigMaps, one after the other, on the same event loop."""
     client, config = part("kubernetes_asyncio.client"), part("kubernetes_asyncio.config")
 
     async def start() -> SimpleNamespace:

@@ -46,7 +46,7 @@ def decode(options: Any) -> Callable[[], int]:
 
 
 def verbs(options: Any) -> Callable[[], int]:
-    """Get or create ConfigMaps, one after the other, in one loop."""
+    """Get or create ConfigMaps, one after the other, on the same event loop."""
     kubesdk, models = part("kubesdk"), part(MODELS)
     meta = part("kube_models.api_v1.io.k8s.apimachinery.pkg.apis.meta.v1")
 

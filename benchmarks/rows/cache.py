@@ -1,4 +1,4 @@
-"""The cost of a cache: to list and store a snapshot, to detect that a new one is equal, and to hold it.
+"""The cost of a cache: to list and store a snapshot, to detect that a new snapshot is equal, and to hold it.
 
 Objects pass from 64 KiB pieces of pages through the resync machine into a Store, without a network. The
 baseline reads the same pages with `json.loads` and keeps the dicts.

@@ -2,8 +2,8 @@
 
 Server and controller are processes of their own, the controller with its metrics, on asyncio. kopf handles
 the same events of the same server in the same rounds, in its cheapest form; so do controllers of controller-
-runtime, with one worker by default, and of kube-rs. All of them type their cached objects except kopf, which
-has dicts.
+runtime, with a single worker by default, and of kube-rs. All of them type their cached objects except kopf,
+which has dicts.
 """
 
 import sys
@@ -114,7 +114,7 @@ def _rival(
 
 
 class Waits:
-    """The latencies of a contender by round: measured by one row, and reused by others."""
+    """The latencies of a contender by round: measured by the first row, and reused by others."""
 
     def __init__(self, make: Callable[[Callable[[Any], float]], Probe]) -> None:
         """Store the function that makes the probe from a function of its reply."""

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 import kubeproto as kp
-from benchmarks._contenders import Ours, Peer, left_out, peers, share
+from benchmarks._contenders import Ours, Peer, omitted_peer, peers, share
 from benchmarks._data import Kind, list_page, objects_of, pods, segments, watch_lines
 from benchmarks._measure import Contest, Further, Probe
 from benchmarks._readers import (
@@ -96,7 +96,7 @@ def watch(
     rivals: dict[str, Probe] = {}
     for label, name in names.items():
         if setting.quick and kind != "pods" and name not in QUICKLY:
-            rivals[label] = left_out
+            rivals[label] = omitted_peer
             continue
         some = share(name, count)
         rivals[label] = Peer(

@@ -46,7 +46,7 @@ print(took, pages)
 
 
 class FreshImport:
-    """A probe of the seconds of one import, the best of a few fresh interpreters, whose memory is noted."""
+    """A probe of the seconds of an import, the best of a few fresh interpreters, whose memory is noted."""
 
     def __init__(self, python: Path, module: str, *, best_of: int = _BEST_OF) -> None:
         self._best_of = best_of

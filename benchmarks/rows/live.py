@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import trio
 
 import kubeproto as kp
-from benchmarks._contenders import Ours, Peer, kubeconfig, left_out, share
+from benchmarks._contenders import Ours, Peer, kubeconfig, omitted_peer, share
 from benchmarks._live_server import Address, live_server
 from benchmarks._measure import Contest, Probe
 from benchmarks._readers import Book
@@ -130,7 +130,7 @@ def contest(
     rivals: dict[str, Probe] = {}
     for label, name in names.items():
         if setting.quick and tls and name in SLOWLY:
-            rivals[label] = left_out
+            rivals[label] = omitted_peer
             continue
         some = share(name, events)  # a client that needs fewer ends its watch early
         rivals[label] = Peer(
@@ -145,7 +145,8 @@ def contest(
 
 
 def connections(setting: Setting, kind: Kind) -> Contest:
-    """Compare a hundred concurrent watches in one loop with one watch of as many events."""
+    """Compare a hundred concurrent watches on an event loop with a single watch of the same number of
+    events."""
     events = setting.size(*(MORE * count for count in COUNTS[kind]))
     server = setting.keep(live_server(kind, events, SEED, tls=False))
     many = setting.keep(live_server(kind, events // CONNECTIONS, SEED, tls=False))

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from benchmarks._contenders import left_out
+from benchmarks._contenders import omitted_peer
 from benchmarks._data import pods
 from benchmarks._hammer import CONNECTIONS, Server, fan_out, hammer, open_watches, real, simulated
 from benchmarks._measure import Contest, Further, Late, Probe, Unit
@@ -101,7 +101,7 @@ def writes(setting: Setting) -> Contest:
 
 
 def listing(setting: Setting) -> Contest:
-    """Measure one list of all pods, in one response."""
+    """Measure a list of all pods, in a single response."""
     count = setting.size(10_000, quick=10_000)
     renamed_pods = [_renamed(pod, number) for number, pod in enumerate(pods(count))]
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
@@ -117,7 +117,7 @@ def listing(setting: Setting) -> Contest:
 
     def control_plane() -> Probe:
         if setting.quick:  # storing that many pods takes minutes
-            left_out()
+            omitted_peer()
         server = setting.keep(real())
         hammer(server, [server.request("POST", PODS, pod) for pod in renamed_pods])
         names = [(f"{PODS}/p{number:06}/status", pod) for number, pod in enumerate(renamed_pods)]
@@ -142,7 +142,7 @@ def _renamed(pod: bytes, number: int) -> bytes:
 
 
 def fanout(setting: Setting) -> Contest:
-    """Measure writes of one process until a hundred watches of another have seen them."""
+    """Measure writes of a process until a hundred watches of another process have seen them."""
     count = setting.size(1_000, quick=200)
     target = f"{MAPS}?watch=1&resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
 

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
 
-from benchmarks._contenders import Ours, kubeconfig, left_out, peers
+from benchmarks._contenders import Ours, kubeconfig, omitted_peer, peers
 from benchmarks._hammer import Server, hammer, real, simulated
 from benchmarks._measure import Contest, Probe
 from benchmarks._rows import Row, Setting
@@ -109,7 +109,7 @@ def blocking(server: Server, verb: Verb, many: int) -> Generator[Callable[[], in
 def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Contest:
     """Compare ours on asyncio with lightkube, and all others in the same rounds."""
     if control_plane and setting.quick:
-        left_out()
+        omitted_peer()
     many = setting.size(200, quick=50)
     server = setting.keep(real() if control_plane else simulated("--empty"))
     for number in range(THERE):
@@ -124,7 +124,7 @@ def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Conte
     rivals: dict[str, Probe] = {}
     for label, name in NAMES.items():
         if setting.quick and name not in QUICKLY:
-            rivals[label] = left_out
+            rivals[label] = omitted_peer
             continue
         rivals |= peers(
             setting, {label: name}, "verbs", many, lambda reply: figure(float(reply["seconds"])),

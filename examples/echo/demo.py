@@ -1,6 +1,6 @@
 """The Echo operator at work under failures of network and server: `python examples/echo/demo.py`.
 
-Operator, API server and users are in this process, and time is virtual: the minutes cost nothing. The server
+Operator, API server and users are in this process, and time is virtual: minutes take no time. The server
 is simulated; the operator is that of `echo.py`, unchanged.
 """
 
@@ -23,7 +23,7 @@ from kubeproto_runtime.testing import run, simulated
 COLOURS: Final = {"user": "1", "trouble": "31", "operator": "36", "Echo": "33", "Deployment": "32"}
 
 
-class Told(logging.Handler):
+class LogPrinter(logging.Handler):
     """Prints the log of the runtime: failures and retries."""
 
     def __init__(self, demo: Demo) -> None:
@@ -31,8 +31,8 @@ class Told(logging.Handler):
         self.demo = demo
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print one record."""
-        self.demo.say("operator", record.getMessage())
+        """Print a record."""
+        self.demo.log("operator", record.getMessage())
 
 
 class Demo:
@@ -42,17 +42,17 @@ class Demo:
         self.cluster = sim.Cluster(crds=[Echo])
         self.faults = sim.Faults(self.cluster)
         self.colour = colour
-        self.began = self.cluster.now
+        self.start_time = self.cluster.now
 
-    def say(self, actor: str, message: str) -> None:
-        """Print one line."""
+    def log(self, actor: str, message: str) -> None:
+        """Print a line of the log."""
         name = f"{actor:>10}"
         label = f"\033[{COLOURS.get(actor, '0')}m{name}\033[0m" if self.colour else name
-        print(f"{self.cluster.now - self.began:8.1f} s {label}  {message}", flush=True)
+        print(f"{self.cluster.now - self.start_time:8.1f} s {label}  {message}", flush=True)
 
     async def main(self) -> None:
         """Run the demonstration."""
-        logging.getLogger("kubeproto").addHandler(Told(self))
+        logging.getLogger("kubeproto").addHandler(LogPrinter(self))
         async with (
             simulated(self.cluster, faults=self.faults) as client,
             Caches(client) as caches,
@@ -66,37 +66,37 @@ class Demo:
         """Play the user and the failures. The user's own connection to the server never fails."""
         async with simulated(self.cluster) as user:
             echoes = user.api(Echo)
-            self.say("user", "creates an Echo with two replicas")
+            self.log("user", "creates an Echo with two replicas")
             await echoes.create(Echo(metadata=kp.ObjectMeta(name="canyon"), spec=EchoSpec(replicas=2)))
             await user.until(lambda: self.replicas() == 2)
             await anyio.sleep(30)
 
-            self.say("trouble", "every connection breaks, the next ones in the middle of an event")
+            self.log("trouble", "every connection breaks, the next ones in the middle of an event")
             self.faults.script += [sim.Cut(after=700), sim.Cut(after=300)]
             self.cluster.end_watches()
-            self.say("user", "asks for five replicas meanwhile")
+            self.log("user", "asks for five replicas meanwhile")
             await echoes.merge_patch("canyon", {"spec": {"replicas": 5}})
             await user.until(lambda: self.replicas() == 5)
             await anyio.sleep(30)
 
-            self.say(
+            self.log(
                 "trouble",
                 "the watches end, and the server forgets its history: 410 for a client that comes back",
             )
             self.cluster.end_watches()
-            self.say("user", "asks for three replicas meanwhile, and somebody deletes the Deployment")
+            self.log("user", "asks for three replicas meanwhile, and somebody deletes the Deployment")
             await echoes.merge_patch("canyon", {"spec": {"replicas": 3}})
             self.cluster.remove(Deployment, "canyon")
             self.cluster.compact()
             await user.until(lambda: self.replicas() == 3)
             await anyio.sleep(30)
 
-            self.say("user", "deletes the Echo")
+            self.log("user", "deletes the Echo")
             await echoes.delete("canyon")
             await user.until(lambda: self.cluster.get(Echo, "canyon") is None)
         await anyio.sleep(5)
         remaining = self.cluster.objects(Deployment)
-        self.say("user", "nothing is left" if not remaining else f"{len(remaining)} Deployments ARE LEFT")
+        self.log("user", "nothing is left" if not remaining else f"{len(remaining)} Deployments ARE LEFT")
         if remaining:
             sys.exit(1)
 
@@ -113,7 +113,7 @@ class Demo:
             blocked = ", held by its finalizer" if obj.metadata.finalizers else ""
             deleting = ", is being deleted" if obj.metadata.deletion_timestamp else ""
             text = f"{obj.metadata.name} {change.type.lower()}{replicas}{blocked}{deleting}"
-            self.say(type(obj).__name__, text)
+            self.log(type(obj).__name__, text)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Foo(kp.Object[FooSpec, None], group="clux.dev", version="v1", plural="foos
 
 
 class Foos:
-    """The state of the page: the Foos of one namespace, and whether the server still responds."""
+    """The state of the page: the Foos of a namespace, and whether the server still responds."""
 
     def __init__(self, cache: Cache[Foo]) -> None:
         self.cache = cache
@@ -82,7 +82,7 @@ class Foos:
             if (text := json.dumps(self.state())) != last_state:
                 yield f"data: {text}\n\n"
                 last_state = text
-            # A change while the page was slow has set the event that was taken earlier.
+            # A change during a slow send has set the event that was taken before.
             await changed.wait()
 
 
@@ -116,7 +116,7 @@ async def healthy(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """Report whether a state is available, even an old one while the server is unreachable."""
+    """Report whether a state is available, even an old state while the server is unreachable."""
     status = request.app.state.foos.cache.sync_status
     return PlainTextResponse(f"{status.reason or 'in step'}\n", 200 if status.synced else 503)
 

@@ -142,7 +142,7 @@ release = finalizer(FINALIZER, apply=nothing, cleanup=clean_up)
 
 
 def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
-    """Report refusals, and retry each minute: somebody has to change something.
+    """Report refusals, and retry each minute: the cause needs a change by a user.
 
     Other errors are retried after the backoff of the controller, from 5 ms to a quarter of an hour.
     """
@@ -173,7 +173,7 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
 
 
 def webhook_server(client: Client, address: WebhookAddress, *, port: int = 9443) -> WebhookServer:
-    """Return the server of webhooks, with a certificate that the leader makes, renews and publishes."""
+    """Return the server of webhooks, with a certificate that the leader creates, renews and publishes."""
     manifests = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", address)
     return WebhookServer(
         webhooks, ManagedCertificates(client, address, secret=WEBHOOKS, configurations=manifests), port=port

@@ -1,6 +1,6 @@
 """The webhooks that a server calls before it stores a Hello: validation, defaults and conversion.
 
-The definition checks what a schema can express; the checks here concern the Deployment of a Hello.
+The definition has the checks that a schema can express; these checks concern the Deployment of a Hello.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hello_kind import Hello, OldHello, downgraded, upgraded
 from kubeproto.crd import Violation
 from kubeproto_runtime.webhooks import Admission, Webhooks
 
-# The name becomes the value of a label, which is shorter than a name may be.
+# The name becomes the value of a label, which has a shorter maximum length than a name.
 LONGEST_NAME: Final = 63
 
 
@@ -27,7 +27,7 @@ def check(admission: Admission[Hello]) -> list[Violation]:
     """Check that a Hello can become a Deployment, and that its text is visible."""
     hello, violations = admission.object, list[Violation]()
     if hello.metadata.deletion_timestamp is not None:
-        return violations  # its finalizers must be removable, whatever it contains
+        return violations  # a deleted Hello must accept the removal of its finalizers, even if it is invalid
     if len(hello.metadata.name) > LONGEST_NAME:
         detail = f"a Hello's name is a label too, and has {LONGEST_NAME} characters at most"
         violations.append(Violation("FieldValueInvalid", "metadata.name", hello.metadata.name, detail))

@@ -80,7 +80,7 @@ async def events_about(client: Client, name: str) -> list[str]:
         page = await client.api(Event, namespace=kp.ALL).list(field_selector=selector)
     except kp.KubeprotoError as error:
         return [f"its Events cannot be read: {error}"]
-    newest = sorted(page, key=lambda one: one.metadata.creation_timestamp or "")[-EVENTS:]
+    newest = sorted(page, key=lambda event: event.metadata.creation_timestamp or "")[-EVENTS:]
     return [f"{event.type} {event.reason}: {event.message}" for event in newest]
 
 

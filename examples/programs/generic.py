@@ -20,7 +20,7 @@ async def inventory(client: Client) -> dict[str, int]:
 
 
 async def change(client: Client, kind: str, name: str, path: str, value: Any) -> kp.Dynamic:
-    """Set one field of any object; only the difference is sent."""
+    """Set a field of any object; only the difference is sent."""
     *parents, last = path.split(".")
 
     def set_field(obj: kp.Dynamic) -> None:

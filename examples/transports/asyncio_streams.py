@@ -13,7 +13,7 @@ import kubeproto as kp
 from kubeproto.wire import Body, open_body
 
 
-class Answer:
+class Response:
     """The head of a response, and its body as it arrives."""
 
     def __init__(self, method: str, head: bytes, reader: asyncio.StreamReader, idle: float | None) -> None:
@@ -35,7 +35,7 @@ class Answer:
 
 
 class Streams:
-    """A `kubeproto.Transport` to one host and port."""
+    """A `kubeproto.Transport` to a single host and port."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -58,7 +58,7 @@ class Streams:
                 )
                 async with asyncio.timeout(idle):
                     answer = await reader.readuntil(b"\r\n\r\n")
-                yield Answer(request.method, answer, reader, idle)
+                yield Response(request.method, answer, reader, idle)
         except TimeoutError as error:
             raise kp.DeadlineExceeded(str(request)) from error
         except (OSError, EOFError) as error:

@@ -1,4 +1,4 @@
-"""A transport on Twisted's Agent: one connection a request."""
+"""A transport on Twisted's Agent: a connection for each request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import kubeproto as kp
 http: Any = client  # whose types are incomplete
 
 
-class Answer(protocol.Protocol):
+class Response(protocol.Protocol):
     """The head of a response, and its body as it arrives."""
 
     def __init__(self, response: Any, reactor: Any, idle: float | None) -> None:
@@ -29,14 +29,14 @@ class Answer(protocol.Protocol):
         response.deliverBody(self)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
-        """Take the next piece."""
+        """Receive the next piece."""
         self._arrived.put(data)
 
     def connectionLost(self, reason: Any = protocol.connectionDone) -> None:  # noqa: N802
-        """Take the end, clean or not."""
+        """Receive the end of the body, or an error."""
         self._arrived.put(reason.value)
 
-    def leave(self) -> None:
+    def close_connection(self) -> None:
         """Close the connection if it is still open."""
         if (transport := cast("Any", self).transport) is not None:
             transport.loseConnection()
@@ -53,7 +53,7 @@ class Answer(protocol.Protocol):
 
 
 class OnTwisted:
-    """A `kubeproto.Transport` to one server. `timeout` bounds the wait for the head."""
+    """A `kubeproto.Transport` to a single server. `timeout` limits the wait for the head."""
 
     def __init__(self, reactor: Any, server: str) -> None:
         self._reactor, self._agent, self._server = reactor, http.Agent(reactor), server
@@ -73,11 +73,11 @@ class OnTwisted:
             if bounds := [bound for bound in (timeout, idle) if bound is not None]:
                 deferred.addTimeout(min(bounds), self._reactor)
             response = await deferred
-            answer = Answer(response, self._reactor, idle)
+            answer = Response(response, self._reactor, idle)
             try:
                 yield answer
             finally:
-                answer.leave()
+                answer.close_connection()
         except (defer.TimeoutError, error.TimeoutError) as failure:
             raise kp.DeadlineExceeded(str(request)) from failure
         except error.ConnectError as failure:

@@ -14,7 +14,7 @@ from yarl import URL
 import kubeproto as kp
 
 
-class Answer:
+class Response:
     """The head of a response, and its body as it arrives."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -47,7 +47,7 @@ class OverAiohttp:
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=timeout, sock_read=idle),
             ) as response:
-                yield Answer(response)
+                yield Response(response)
         except aiohttp.ClientConnectorError as error:
             raise kp.ConnectError(str(error)) from error
         except TimeoutError as error:

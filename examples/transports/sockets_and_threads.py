@@ -1,4 +1,4 @@
-"""A transport on blocking sockets, in a thread for each watch: one connection a request, no TLS."""
+"""A transport on blocking sockets, in a thread for each watch: a connection for each request, no TLS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import kubeproto as kp
 from kubeproto.wire import Body, open_body
 
 
-class Answer:
+class Response:
     """The head of a response, and its body as it arrives."""
 
     def __init__(self, method: str, connection: socket.socket, idle: float | None) -> None:
@@ -40,7 +40,7 @@ class Answer:
 
 
 class Sockets:
-    """A `kubeproto.BlockingTransport` to one host and port."""
+    """A `kubeproto.BlockingTransport` to a single host and port."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -49,7 +49,7 @@ class Sockets:
     def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[kp.BlockingIncomingResponse]:
-        """Connect, write, read the head; iterating reads the body. A timeout bounds each wait."""
+        """Connect, write, read the head; iterating reads the body. A timeout limits each wait."""
         headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(request.body))))
         lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *request.headers))
         connected = False
@@ -61,7 +61,7 @@ class Sockets:
                 connection.sendall(
                     f"{request.method} {request.target} HTTP/1.1\r\n{lines}\r\n".encode() + request.body
                 )
-                yield Answer(request.method, connection, idle or timeout)
+                yield Response(request.method, connection, idle or timeout)
         except TimeoutError as error:
             raise kp.DeadlineExceeded(str(request)) from error
         except OSError as error:

@@ -15,10 +15,10 @@ from test_benchmark_rows import always, row, run
 from benchmarks import __main__ as command
 from benchmarks._charts import bars, curves
 from benchmarks._measure import Contest, Standing
-from benchmarks._page import drawn, further, share, write_report
-from benchmarks._pictures import pictured
+from benchmarks._page import draw_curves, further_figures, share, write_report
+from benchmarks._pictures import draw_pictures
 from benchmarks._results import Outcome, Run, load
-from benchmarks._verdicts import behind, missed
+from benchmarks._verdicts import missed_goals, worse_rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -158,7 +158,7 @@ def test_the_picture_of_decoding_has_each_of_our_depths_and_the_others_of_the_ty
     typed = msgspec.structs.replace(
         typed, against="json.loads a line", baseline=Standing(40.0, 2.5, None), peers=others
     )
-    picture, _ = pictured(run_of(metadata, view, typed))["decode"]
+    picture, _ = draw_pictures(run_of(metadata, view, typed))["decode"]
     texts = [element.text for element in ElementTree.fromstring(picture).iter(f"{SVG}text")]
     assert texts[2::2] == [
         *("kubeproto, metadata alone", "kubeproto, typed when used", "kubeproto, every field typed"),
@@ -221,8 +221,8 @@ def test_a_report_begins_with_missed_goals(tmp_path: Path) -> None:
         outcome("d.fast", 1.0, (1, 1), Standing(9.0, 9.0, None)), goal="ratio ≥ 3", met=True
     )
     run = run_of(late, slow, heavy, fast)
-    assert behind(run) == ["`a.slow`: lightkube 0.5, kube-rs 0.75", "`c.late`: kube-rs 0.8"]
-    assert missed(run) == [
+    assert worse_rows(run) == ["`a.slow`: lightkube 0.5, kube-rs 0.75", "`c.late`: kube-rs 0.8"]
+    assert missed_goals(run) == [
         "`a.slow`: 0.5, and the goal is ratio ≥ 3 (at least)",
         "`b.heavy`: 60, and the goal is ours ≤ 50",
         "`c.late`: 0.8, and the goal is kube-rs ≥ 1",
@@ -266,7 +266,7 @@ def test_latencies_are_drawn_as_a_curve_for_each_contender() -> None:
     row = measured(
         {"latency of 50 %": {"ours": 1.0, "kopf": 100.0}, "latency of 99 %": {"ours": 10.0, "kopf": 1000.0}}
     )
-    [picture] = drawn(row)
+    [picture] = draw_curves(row)
     ElementTree.fromstring(picture)
     ours, kopf = lines_in(picture)
     # On a logarithmic scale each figure is ten times the previous figure, and all three steps have the same
@@ -274,12 +274,12 @@ def test_latencies_are_drawn_as_a_curve_for_each_contender() -> None:
     heights = [ours[0][1], ours[1][1], kopf[0][1], kopf[1][1]]
     assert [a - b for a, b in itertools.pairwise(heights)] == pytest.approx([200 / 3] * 3, abs=0.2)
     assert "kopf: 100 to 1,000" in picture
-    assert further(row) == []
+    assert further_figures(row) == []
 
 
 def test_growth_is_drawn_over_the_number_of_objects() -> None:
     row = measured({"growth in MB": {"100000": 100.0, "1000000": 1000.0}})
-    [picture] = drawn(row)
+    [picture] = draw_curves(row)
     assert "100,000" in picture
     [[(_, low), (_, high)]] = lines_in(picture)
     assert (low - high) == pytest.approx(180, abs=0.2)  # nine tenths of the height, from nothing
@@ -287,7 +287,7 @@ def test_growth_is_drawn_over_the_number_of_objects() -> None:
 
 def test_figures_without_a_chart_are_printed(tmp_path: Path) -> None:
     row = measured({"µs of CPU an event": {"ours": 12.0, "kopf": None}})
-    assert further(row) == ["µs of CPU an event: ours 12"]
+    assert further_figures(row) == ["µs of CPU an event: ours 12"]
     files = write_report(run_of(row), tmp_path)
     for file in files:
         assert "µs of CPU an event: ours 12" in file.read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks._measure import Absent, Contest, Probe, Unit
-from benchmarks._rows import Goal, Row, Setting, UnknownNames, every_row, select
+from benchmarks._rows import Goal, Row, Setting, UnknownNames, all_rows, select
 
 SECONDS = Unit("s")
 
@@ -188,7 +188,7 @@ def test_resources_of_a_row_are_closed_after_it() -> None:
 
 
 def test_the_rows_of_the_project_have_unique_names_and_summaries() -> None:
-    rows = every_row()
+    rows = all_rows()
     names = [row.name for row in rows]
     assert "import.kubeproto" in names
     assert len(set(names)) == len(names)

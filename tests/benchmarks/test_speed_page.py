@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks._measure import Standing
 from benchmarks._results import Outcome, Run
-from benchmarks._speed_page import Unfit, speed_page
+from benchmarks._speed_page import IncompleteRun, speed_page
 
 KOPF: Final = Standing(figure=1450.0, ratio=27.64, spread=None)
 KUBE_RS: Final = Standing(figure=44_870.0, ratio=0.849, spread=None)
@@ -57,11 +57,11 @@ def test_a_figure_is_that_of_the_row(text: str, filled: str) -> None:
     ],
 )
 def test_a_figure_that_the_run_does_not_have_is_named(missing: str) -> None:
-    with pytest.raises(Unfit, match="the run has no ") as refused:
+    with pytest.raises(IncompleteRun, match="the run has no ") as refused:
         speed_page(run(ROW), f"ours is {missing} times")
     assert missing in str(refused.value)
 
 
 def test_a_quick_run_has_no_figures_for_the_page() -> None:
-    with pytest.raises(Unfit, match="quick"):
+    with pytest.raises(IncompleteRun, match="quick"):
         speed_page(run(ROW, quick=True), "{controller.throughput}")

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from pages_shown import ROOT, name_of, pages, snippets
 
-from benchmarks._rows import UnknownNames, every_row, select
+from benchmarks._rows import UnknownNames, all_rows, select
 from kubeproto_cli import main
 
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -68,7 +68,7 @@ def check_python(words: list[str]) -> None:
     if module == "benchmarks":
         if arguments[:1] not in (["compare"], ["report"]):
             names = [word for word in arguments if not word.startswith("--") and not word.endswith(".json")]
-            select(names, every_row())
+            select(names, all_rows())
         assert {word for word in arguments if word.startswith("--")} <= {"--quick", "--json", "--save"}
 
 

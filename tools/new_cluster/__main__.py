@@ -16,7 +16,7 @@ _METADATA: Final = ("name", "namespace", "labels", "annotations")
 
 
 def without_identity(obj: dict[str, Any]) -> dict[str, Any]:
-    """Return an object without the fields that belong to one cluster."""
+    """Return an object without the fields that belong to a specific cluster."""
     meta = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
     for condition in obj.get("status", {}).get("conditions", ()):
         condition.pop("lastTransitionTime", None)

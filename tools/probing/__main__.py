@@ -48,16 +48,16 @@ def object_sender(transport: BlockingTransport, target: str) -> Ask:
 def explore(transport: BlockingTransport) -> Observations:
     """Explore every kind that can be created."""
     observations, explored = Observations(), set[str]()
-    for facts in kind_table().resources:
-        resource = facts.resource
+    for builtin in kind_table().resources:
+        resource = builtin.resource
         full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
         if full_name in MINIMAL:
-            home = "/namespaces/default" if resource.namespaced else ""
+            namespace_path = "/namespaces/default" if resource.namespaced else ""
             root = "apis" if resource.group else "api"
-            target = f"/{root}/{resource.api_version}{home}/{resource.plural}"
+            target = f"/{root}/{resource.api_version}{namespace_path}/{resource.plural}"
             sys.stdout.write(f"{full_name}\n")
             send_object = object_sender(transport, target)
-            Explorer(send_object, facts.type, observations, explored).run(
+            Explorer(send_object, builtin.type, observations, explored).run(
                 minimal(full_name, resource.api_version, resource.kind)
             )
     return observations
@@ -66,8 +66,8 @@ def explore(transport: BlockingTransport) -> Observations:
 def columns_of(transport: BlockingTransport) -> dict[str, Any]:
     """Return the columns of every kind that can be listed, by full name."""
     columns: dict[str, Any] = {}
-    for facts in kind_table().resources:
-        resource = facts.resource
+    for builtin in kind_table().resources:
+        resource = builtin.resource
         full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
         if "list" in resource.verbs and full_name not in columns:
             root = "apis" if resource.group else "api"
@@ -78,7 +78,7 @@ def columns_of(transport: BlockingTransport) -> dict[str, Any]:
 
 
 def text_of(tables: dict[str, Any]) -> str:
-    """Return the table as the text of the file: one line for each type."""
+    """Return the table as the text of the file: a line for each type."""
     parts = [f'{{"generated":{json.dumps(GENERATED)}']
     for part, types in tables.items():
         rows = ",\n".join(

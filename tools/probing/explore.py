@@ -151,8 +151,8 @@ class Explorer:
         for step in steps:
             if isinstance(step, int):
                 continue
-            type_facts = kind_table().types.get(type_)
-            field = type_facts.fields.get(step) if type_facts else None
+            builtin_type = kind_table().types.get(type_)
+            field = builtin_type.fields.get(step) if builtin_type else None
             if field is None:
                 return None
             type_ = field.type

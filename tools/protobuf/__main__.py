@@ -31,12 +31,12 @@ def build(folder_of: dict[str, Path]) -> Json:
     for module, path in sorted(packages):
         messages |= read_package(folder_of[module] / path)
     kinds: dict[str, str] = {}
-    for name, type_facts in kind_table().types.items():
+    for name, builtin_type in kind_table().types.items():
         home, _, class_ = name.partition(".")
         module, path = _HOMES.get(home, ("k8s.io/api", home.replace("_", "/")))
         package = f"{module.removeprefix('k8s.io/')}/{path}".replace("/", ".").replace("-", "_")
-        if type_facts.gvk is not None and f"{package}.{class_}" in messages:
-            kinds[f"{type_facts.gvk.api_version} {type_facts.gvk.kind}"] = f"{package}.{class_}"
+        if builtin_type.gvk is not None and f"{package}.{class_}" in messages:
+            kinds[f"{builtin_type.gvk.api_version} {builtin_type.gvk.kind}"] = f"{package}.{class_}"
     kinds["v1 DeleteOptions"] = "apimachinery.pkg.apis.meta.v1.DeleteOptions"
     return {"kubernetes": kind_table().kubernetes, "kinds": kinds, "types": _reachable(messages, kinds)}
 

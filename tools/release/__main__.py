@@ -1,8 +1,8 @@
 """`make dist`: build wheels and sdists, check their metadata, and use them in clean environments.
 
 Each installed Python installs the wheels with different extras, and runs the programs of a page that needs no
-more; one Python installs the sdists. pip gets both distributions as files, so that no index is asked for
-them. Nothing is published.
+more; one Python installs the sdists. pip gets both distributions as files, so that they are not requested
+from an index. Nothing is published.
 """
 
 from __future__ import annotations
