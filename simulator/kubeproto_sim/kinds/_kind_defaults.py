@@ -54,7 +54,7 @@ def fill_in(served: ServedKind, obj: Json) -> None:
         if subject.get("apiGroup") == "":
             del subject["apiGroup"]
     for spec in pod_specs(served, obj):
-        _pod_spec(spec, is_pod=served.full_name == "pods")
+        _default_pod_spec(spec, is_pod=served.full_name == "pods")
 
 
 @cache
@@ -151,7 +151,7 @@ def _set_initial_status(served: ServedKind, obj: Json) -> None:
         obj["status"] = msgspec.json.decode(msgspec.json.encode(rule[0]))
 
 
-def _pod_spec(spec: Json, *, is_pod: bool) -> None:
+def _default_pod_spec(spec: Json, *, is_pod: bool) -> None:
     """Set the defaults that depend on several fields of a pod's spec, or of a template's."""
     for container in (each for field in _CONTAINERS for each in objects_in(spec, field)):
         container.setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
@@ -194,7 +194,7 @@ def _admit_job(obj: Json) -> None:
     meta.setdefault("labels", dict(template["metadata"]["labels"]))
 
 
-def _job(obj: Json) -> None:
+def _default_job(obj: Json) -> None:
     spec = obj.setdefault("spec", {})
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = spec["parallelism"] = 1
@@ -204,7 +204,7 @@ def _job(obj: Json) -> None:
         spec.setdefault("podReplacementPolicy", "Failed")  # the policy applies to finished pods alone
 
 
-def _controller(obj: Json) -> None:
+def _default_controller(obj: Json) -> None:
     """Copy the labels of the template to a ReplicationController and its selector."""
     spec = obj.setdefault("spec", {})
     if labels := member(member(member(spec, "template"), "metadata"), "labels"):
@@ -213,7 +213,7 @@ def _controller(obj: Json) -> None:
             obj["metadata"]["labels"] = dict(labels)
 
 
-def _service(obj: Json) -> None:
+def _default_service(obj: Json) -> None:
     spec = obj.setdefault("spec", {})
     for name in ("clusterIP", "externalName"):
         if spec.get(name) == "":
@@ -229,14 +229,14 @@ def _service(obj: Json) -> None:
         spec.setdefault("externalTrafficPolicy", "Cluster")
 
 
-def _network_policy(obj: Json) -> None:
+def _default_network_policy(obj: Json) -> None:
     spec = member(obj, "spec")
     if spec or "spec" in obj:
         egress = ["Egress"] if objects_in(spec, "egress") else []
         obj["spec"].setdefault("policyTypes", ["Ingress", *egress])
 
 
-def _autoscaler(obj: Json) -> None:
+def _default_autoscaler(obj: Json) -> None:
     """Set the defaults of both directions of a behavior; without a behavior there are none."""
     annotations = member(obj["metadata"], "annotations")
     if obj.get("apiVersion") == "autoscaling/v1" and _METRICS not in annotations:
@@ -254,7 +254,7 @@ def _autoscaler(obj: Json) -> None:
     scale_down.setdefault("policies", [dict(percent_policy)])
 
 
-def _limit_range(obj: Json) -> None:
+def _default_limit_range(obj: Json) -> None:
     if member(obj, "spec").get("limits") == []:
         del obj["spec"]["limits"]
     for item in objects_in(member(obj, "spec"), "limits"):
@@ -267,7 +267,7 @@ def _limit_range(obj: Json) -> None:
             item["defaultRequest"] = requests | member(item, "defaultRequest")
 
 
-def _binding(obj: Json) -> None:
+def _default_binding(obj: Json) -> None:
     """Set the API group of subjects: users and groups have that of roles, service accounts none."""
     for subject in objects_in(obj, "subjects"):
         if not subject.get("apiGroup"):
@@ -276,7 +276,7 @@ def _binding(obj: Json) -> None:
             )
 
 
-def _stateful_set(obj: Json) -> None:
+def _default_stateful_set(obj: Json) -> None:
     spec = obj.setdefault("spec", {})
     if spec.get("serviceName") == "":
         del spec["serviceName"]
@@ -291,23 +291,23 @@ def _stateful_set(obj: Json) -> None:
         claim.setdefault("status", {}).setdefault("phase", "Pending")
 
 
-def _daemon_set(obj: Json) -> None:
+def _default_daemon_set(obj: Json) -> None:
     obj["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION, "1")
 
 
-def _endpoints(obj: Json) -> None:
+def _default_endpoints(obj: Json) -> None:
     for subset in objects_in(obj, "subsets"):
         for port in objects_in(subset, "ports"):
             port.setdefault("protocol", "TCP")
 
 
-def _webhooks(obj: Json) -> None:
+def _default_webhooks(obj: Json) -> None:
     for webhook in objects_in(obj, "webhooks"):
         for rule in objects_in(webhook, "rules"):
             rule.setdefault("scope", "*")
 
 
-def _resource_claim(obj: Json) -> None:
+def _default_resource_claim(obj: Json) -> None:
     """Remove counts of zero devices, for which a server sets the default."""
     spec = member(obj, "spec")
     for request in objects_in(member(member(spec, "spec") or spec, "devices"), "requests"):
@@ -316,20 +316,20 @@ def _resource_claim(obj: Json) -> None:
                 del device_request["count"]
 
 
-def _node(obj: Json) -> None:
+def _default_node(obj: Json) -> None:
     status = member(obj, "status")
     if "capacity" in status:
         status.setdefault("allocatable", dict(status["capacity"]))
 
 
-def _namespace(obj: Json) -> None:
+def _default_namespace(obj: Json) -> None:
     meta = obj["metadata"]
     if member(obj, "spec").get("finalizers") == []:
         del obj["spec"]["finalizers"]
     meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
 
 
-def _secret(obj: Json) -> None:
+def _default_secret(obj: Json) -> None:
     obj.setdefault("type", "Opaque")
     string_data = member(obj, "stringData")
     obj.pop("stringData", None)
@@ -337,7 +337,7 @@ def _secret(obj: Json) -> None:
         obj.setdefault("data", {})[key] = base64.b64encode(value.encode()).decode()
 
 
-def _definition(obj: Json) -> None:
+def _default_definition(obj: Json) -> None:
     names = obj.setdefault("spec", {}).setdefault("names", {})
     kind = names.get("kind", "")
     names.setdefault("singular", kind.lower())
@@ -358,23 +358,23 @@ def _qos_class(obj: Json) -> str:
 
 
 _COMPUTED_DEFAULTS: Final[dict[str, Callable[[Json], None]]] = {
-    "jobs.batch": _job,
-    "statefulsets.apps": _stateful_set,
-    "daemonsets.apps": _daemon_set,
-    "rolebindings.rbac.authorization.k8s.io": _binding,
-    "clusterrolebindings.rbac.authorization.k8s.io": _binding,
-    "services": _service,
-    "namespaces": _namespace,
-    "nodes": _node,
-    "endpoints": _endpoints,
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": _webhooks,
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _webhooks,
-    "resourceclaims.resource.k8s.io": _resource_claim,
-    "resourceclaimtemplates.resource.k8s.io": _resource_claim,
-    "secrets": _secret,
-    "limitranges": _limit_range,
-    "replicationcontrollers": _controller,
-    "networkpolicies.networking.k8s.io": _network_policy,
-    "horizontalpodautoscalers.autoscaling": _autoscaler,
-    "customresourcedefinitions.apiextensions.k8s.io": _definition,
+    "jobs.batch": _default_job,
+    "statefulsets.apps": _default_stateful_set,
+    "daemonsets.apps": _default_daemon_set,
+    "rolebindings.rbac.authorization.k8s.io": _default_binding,
+    "clusterrolebindings.rbac.authorization.k8s.io": _default_binding,
+    "services": _default_service,
+    "namespaces": _default_namespace,
+    "nodes": _default_node,
+    "endpoints": _default_endpoints,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": _default_webhooks,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _default_webhooks,
+    "resourceclaims.resource.k8s.io": _default_resource_claim,
+    "resourceclaimtemplates.resource.k8s.io": _default_resource_claim,
+    "secrets": _default_secret,
+    "limitranges": _default_limit_range,
+    "replicationcontrollers": _default_controller,
+    "networkpolicies.networking.k8s.io": _default_network_policy,
+    "horizontalpodautoscalers.autoscaling": _default_autoscaler,
+    "customresourcedefinitions.apiextensions.k8s.io": _default_definition,
 }

@@ -45,7 +45,7 @@ def check_kind(served: ServedKind, obj: dict[str, Any], old: dict[str, Any] | No
     return list(rule(obj, old)) if rule else []
 
 
-def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
+def _check_config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
     if old and old.get("immutable"):
         yield from _check_sealed(obj, old, "data", "binaryData")
     data, binary = member(obj, "data"), member(obj, "binaryData")
@@ -63,7 +63,7 @@ def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Vio
         yield _too_large("[]")  # a server prints this for the root
 
 
-def _secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
+def _check_secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
     data = member(obj, "data")
     if old is not None:
         if obj.get("type") != old.get("type"):
@@ -101,7 +101,7 @@ def _too_large(field: str) -> Violation:
     return Violation("FieldValueTooLong", field, detail=f"may not be more than {_MAX_DATA} bytes")
 
 
-def _lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
+def _check_lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
     spec = member(obj, "spec")
     if (seconds := spec.get("leaseDurationSeconds")) is not None and seconds <= 0:
         yield Violation("FieldValueInvalid", "spec.leaseDurationSeconds", seconds, "must be greater than 0")
@@ -110,7 +110,7 @@ def _lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]
         yield Violation("FieldValueInvalid", "spec.leaseTransitions", count, text)
 
 
-def _event(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
+def _check_event(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
     object_namespace = member(obj, "involvedObject").get("namespace", "") or "default"
     if object_namespace != obj["metadata"].get("namespace"):
         sent_namespace = member(obj, "involvedObject").get("namespace", "")
@@ -119,7 +119,7 @@ def _event(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]
         )
 
 
-def _pod(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
+def _check_pod(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
     if old is None:
         return
     new_spec, old_spec = member(obj, "spec"), member(old, "spec")
@@ -144,9 +144,9 @@ def _immutable_fields(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 _RULES: Final[dict[str, Rule]] = {
-    "configmaps": _config_map,
-    "secrets": _secret,
-    "leases.coordination.k8s.io": _lease,
-    "events": _event,
-    "pods": _pod,
+    "configmaps": _check_config_map,
+    "secrets": _check_secret,
+    "leases.coordination.k8s.io": _check_lease,
+    "events": _check_event,
+    "pods": _check_pod,
 }

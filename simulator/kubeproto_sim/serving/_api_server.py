@@ -55,9 +55,9 @@ from ..writing._object_deletion import DeleteOptions, delete, read_delete_option
 from ..writing._patch_requests import APPLY, check_media, patch
 from ..writing._request_bodies import check_size, read_object
 from ..writing._write_gates import Gate
-from ._discovery_documents import document
+from ._discovery_documents import discovery_response
 from ._request_gates import AdmissionChain, patch_writer_for, writer_for
-from ._review_requests import review
+from ._review_requests import handle_review
 from ._server_responses import (
     CACHE,
     JSON,
@@ -72,7 +72,7 @@ from ._server_responses import (
     warning_headers,
     write_response,
 )
-from ._subresource_handlers import subresource
+from ._subresource_handlers import handle_subresource
 
 _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove"
@@ -159,7 +159,7 @@ class Server:
                 )
         route = self.routes.find(request.method, path, query)
         if not isinstance(route, Route):
-            return document(self.state, request, route, query, headers)
+            return discovery_response(self.state, request, route, query, headers)
         response_format = negotiate(headers.get("accept", ""), route.verb, route.served)
         gates = self.chain.gates_for(caller, replies, warnings, waits)
         server_request = ServerRequest(request, path, query, headers, response_format, caller, gates)
@@ -169,7 +169,7 @@ class Server:
         if (hold := self._initializing_time(route)) and route.verb != "create":
             raise initializing()
         if route.subresource not in ("", "status"):
-            return subresource(self.state, route, server_request, warnings)
+            return handle_subresource(self.state, route, server_request, warnings)
         response = self._dispatch(route, server_request, warnings)
         return msgspec.structs.replace(response, delay=response.delay + hold) if hold else response
 
@@ -193,7 +193,7 @@ class Server:
                 return self._watch(route, request, warnings)
             case "create":
                 if route.served.verbs == frozenset(("create",)):
-                    return review(self.state, route, request, warnings)
+                    return handle_review(self.state, route, request, warnings)
                 write_options(request.query, "CreateOptions")
                 writer = writer_for(self.state, route, request, warnings)
                 written = writer.create(*self._read_body(route, request))

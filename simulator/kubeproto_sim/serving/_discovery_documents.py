@@ -25,16 +25,16 @@ _ADDRESS: Final = [{"clientCIDR": "0.0.0.0/0", "serverAddress": "192.0.2.1:443"}
 _CHECKS: Final = ("ping", "log", "etcd")
 
 
-def document(
+def discovery_response(
     state: ServerState, request: RawRequest, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
     """Return the response for a path that is not a resource."""
     if segments[0] in _HEALTH:
         return _health(segments, query)
     if segments[0] == "openapi":
-        from ._openapi_responses import openapi
+        from ._openapi_responses import openapi_response
 
-        return openapi(state, request, segments[1:], query, headers)
+        return openapi_response(state, request, segments[1:], query, headers)
     match segments:
         case ["version"]:
             content: Any = _version(state.release)

@@ -29,7 +29,9 @@ _SEVERAL_BUDGETS: Final = (
 )
 
 
-def eviction(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def evict_pod(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """Delete a pod, unless a budget refuses that."""
     admitted = created_body(request, route, "policy_v1.Eviction", "policy/v1")
     body = admitted.obj

@@ -52,7 +52,7 @@ class _DocumentCache:
 _of_server: Final[WeakKeyDictionary[KindRegistry, _DocumentCache]] = WeakKeyDictionary()
 
 
-def openapi(
+def openapi_response(
     state: ServerState, request: RawRequest, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
     """Return the response for a path below `/openapi`."""

@@ -18,7 +18,7 @@ from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import CREATED, check_body, created_body, stored_object
 
 
-def binding(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def bind_pod(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Assign a pod to a node."""
     admitted = created_body(request, route, "core_v1.Binding", "v1")
     check_body(request, route, admitted)

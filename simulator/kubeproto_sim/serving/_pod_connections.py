@@ -35,7 +35,7 @@ _OPTIONS: Final = {
 }  # fmt: skip
 
 
-def log(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def send_log(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Respond with the log of a container, or follow it."""
     query, pod = request.query, _pod(route)
     log_query = _log_query(state, request)
@@ -53,7 +53,9 @@ def log(state: ServerState, route: Route, request: ServerRequest, warnings: list
     return ServerResponse(200, (CACHE, TEXT, content_length(text)), text)
 
 
-def upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def open_connection(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """Run a command, attach to a container, or connect to ports, over a WebSocket."""
     _check(route, request)
     pod = _pod(route)

@@ -33,7 +33,9 @@ _EVERYTHING: Final = (
 Json = dict[str, Any]
 
 
-def review(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def handle_review(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """Respond to a review."""
     served = route.served
     respond = _REVIEWS.get(served.kind)

@@ -39,7 +39,9 @@ _SCALE_TYPE: Final = ("Scale", "autoscaling/v1")
 _UNSET: Final = -(2**31)
 
 
-def scale(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def handle_scale(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """Read or write the replicas of an object as its Scale."""
     writes = route.verb != "get"
     if writes:

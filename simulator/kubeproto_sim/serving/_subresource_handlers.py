@@ -1,4 +1,4 @@
-"""The handlers of subresources other than status, by name, and those that write the object itself."""
+"""The handlers of all subresources except status, by name."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..writing._patch_requests import check_media, patch
 from ..writing._pod_writes import POD_PARTS
 from ..writing._request_bodies import read_object
 from ..writing._server_writes import remove
-from ._evictions import eviction
-from ._pod_bindings import binding
-from ._pod_connections import log, upgrade
+from ._evictions import evict_pod
+from ._pod_bindings import bind_pod
+from ._pod_connections import open_connection, send_log
 from ._request_gates import patch_writer_for, writer_for
-from ._scale_subresource import scale
+from ._scale_subresource import handle_scale
 from ._server_responses import ServerRequest, ServerResponse, object_response, write_response
 from ._subresource_bodies import read_body, stored_object
-from ._token_requests import token
+from ._token_requests import create_token
 
 
-def subresource(
+def handle_subresource(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
     """Respond to a request for a subresource."""
@@ -81,16 +81,16 @@ def _as_object(
 
 _Respond = Callable[[ServerState, Route, ServerRequest, list[str]], ServerResponse]
 _SUBRESOURCES: Final[dict[str, _Respond]] = {
-    "scale": scale,
-    "eviction": eviction,
-    "binding": binding,
-    "token": token,
+    "scale": handle_scale,
+    "eviction": evict_pod,
+    "binding": bind_pod,
+    "token": create_token,
     "finalize": _finalize,
     "ephemeralcontainers": _as_object,
     "resize": _as_object,
     "approval": _as_object,
-    "log": log,
-    "exec": upgrade,
-    "attach": upgrade,
-    "portforward": upgrade,
+    "log": send_log,
+    "exec": open_connection,
+    "attach": open_connection,
+    "portforward": open_connection,
 }

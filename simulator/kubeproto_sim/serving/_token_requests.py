@@ -24,7 +24,9 @@ _DEFAULT_TOKEN_SECONDS: Final = 3600
 _BINDABLE: Final = ("Pod", "Secret", "Node")  # a token can end with the deletion of such an object
 
 
-def token(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+def create_token(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
+) -> ServerResponse:
     """Create a token of a service account."""
     admitted = created_body(request, route, "authentication_v1.TokenRequest", _API, _fill)
     stored, spec = stored_object(route), admitted.obj["spec"]

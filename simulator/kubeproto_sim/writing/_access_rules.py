@@ -7,18 +7,18 @@ from typing import Final
 from ..kinds._builtin_rules import FORMATS
 from ..storage._json_values import member, objects_in, strings_in
 from ._rule_violations import Json, Violations, forbidden, invalid, required, unsupported
-from ._workload_rules import selector
+from ._workload_rules import check_selector
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _NO_PATCH: Final = "must be specified when patchType is JSONPatch"
 
 
-def role(obj: Json, *, is_cluster_role: bool = False) -> Violations:
+def check_role(obj: Json, *, is_cluster_role: bool = False) -> Violations:
     """Check a Role or a ClusterRole."""
     for index, label_selector in enumerate(
         objects_in(member(obj, "aggregationRule"), "clusterRoleSelectors")
     ):
-        yield from selector(label_selector, f"aggregationRule.clusterRoleSelectors[{index}]")
+        yield from check_selector(label_selector, f"aggregationRule.clusterRoleSelectors[{index}]")
     for index, rule in enumerate(objects_in(obj, "rules")):
         path = f"rules[{index}]"
         if rule.get("nonResourceURLs"):
@@ -35,7 +35,7 @@ def role(obj: Json, *, is_cluster_role: bool = False) -> Violations:
             yield required(f"{path}.resources", "resource rules must supply at least one resource")
 
 
-def role_binding(obj: Json, *, is_cluster_role_binding: bool = False) -> Violations:
+def check_role_binding(obj: Json, *, is_cluster_role_binding: bool = False) -> Violations:
     """Check a RoleBinding or a ClusterRoleBinding."""
     kind = member(obj, "roleRef").get("kind", "")
     role_kinds = ("ClusterRole",) if is_cluster_role_binding else ("Role", "ClusterRole")
@@ -56,7 +56,7 @@ def role_binding(obj: Json, *, is_cluster_role_binding: bool = False) -> Violati
             yield unsupported(f"{path}.apiGroup", group, (_RBAC,))
 
 
-def mutations(obj: Json) -> Violations:
+def check_mutations(obj: Json) -> Violations:
     """Check a MutatingAdmissionPolicy: each mutation must have the form of its type."""
     for index, mutation in enumerate(objects_in(member(obj, "spec"), "mutations")):
         path, patch = f"spec.mutations[{index}].jsonPatch", mutation.get("jsonPatch")
@@ -64,7 +64,7 @@ def mutations(obj: Json) -> Violations:
             yield required(path, _NO_PATCH) if patch is None else required(f"{path}.expression")
 
 
-def webhooks(obj: Json) -> Violations:
+def check_webhooks(obj: Json) -> Violations:
     """Check a configuration of webhooks."""
     operations = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
     for index, hook in enumerate(objects_in(obj, "webhooks")):
@@ -88,7 +88,7 @@ def webhooks(obj: Json) -> Violations:
                     yield unsupported(f"{rule_path}.operations[{operation_index}]", operation, operations)
 
 
-def priority(obj: Json) -> Violations:
+def check_priority_class(obj: Json) -> Violations:
     """Check a PriorityClass."""
     name, value = obj["metadata"].get("name", ""), obj.get("value", 0)
     if name.startswith("system-"):

@@ -6,7 +6,7 @@ from ..storage._json_values import member, objects_in
 from ._rule_violations import Json, Violations, forbidden, invalid, number, required, unsupported
 
 
-def autoscaler(obj: Json) -> Violations:
+def check_autoscaler(obj: Json) -> Violations:
     """Check a HorizontalPodAutoscaler."""
     spec = member(obj, "spec")
     min_replicas, max_replicas = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)

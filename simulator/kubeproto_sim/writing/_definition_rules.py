@@ -48,7 +48,7 @@ _MIGRATE: Final = (
 )
 
 
-def definition(obj: Json) -> Violations:
+def check_definition_rules(obj: Json) -> Violations:
     """Check a definition, beyond the rules of `kubeproto.crd.check_definition`."""
     spec = member(obj, "spec")
     versions = objects_in(spec, "versions")

@@ -27,7 +27,7 @@ _UID: Final = "batch.kubernetes.io/controller-uid"
 _SCHEDULING: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 
-def job(obj: Json) -> Violations:
+def check_job(obj: Json) -> Violations:
     """Check a Job."""
     spec = member(obj, "spec")
     if spec.get("manualSelector") and spec.get("selector") is None:
@@ -35,7 +35,7 @@ def job(obj: Json) -> Violations:
     labels = member(member(spec, "selector"), "matchLabels")
     if not spec.get("manualSelector") and labels.keys() - {_UID}:
         yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
-    yield from job_spec(spec, "spec")
+    yield from check_job_spec(spec, "spec")
     count = spec.get("completions")
     if spec.get("completionMode") == "Indexed" and count:
         last = f"{obj['metadata'].get('name', '')}-{count - 1}"
@@ -44,7 +44,7 @@ def job(obj: Json) -> Violations:
             yield invalid("metadata.name", obj["metadata"].get("name", ""), text)
 
 
-def job_spec(spec: Json, path: str) -> Violations:
+def check_job_spec(spec: Json, path: str) -> Violations:
     """Check the spec of a Job or of the Jobs of a CronJob."""
     yield from _completions(spec, path)
     if "podFailurePolicy" in spec:

@@ -8,10 +8,10 @@ from ..kinds._builtin_rules import FORMATS
 from ..storage._json_values import member, objects_in, strings_in
 from ._pod_rules import check_labels
 from ._rule_violations import Json, Violations, duplicate, forbidden, invalid, required, unsupported
-from ._workload_rules import selector
+from ._workload_rules import check_selector
 
 
-def service(obj: Json) -> Violations:
+def check_service(obj: Json) -> Violations:
     """Check a Service."""
     spec = member(obj, "spec")
     type_, ports = spec.get("type"), objects_in(spec, "ports")
@@ -61,7 +61,7 @@ def service(obj: Json) -> Violations:
             )
 
 
-def addresses(obj: Json) -> Violations:
+def check_addresses(obj: Json) -> Violations:
     """Check the addresses of a Service; a server does this before all other checks."""
     spec = member(obj, "spec")
     if spec.get("type") == "ExternalName":
@@ -78,7 +78,7 @@ def addresses(obj: Json) -> Violations:
         yield invalid("spec.clusterIPs[0]", address, "must be a valid IP address")
 
 
-def ingress(obj: Json) -> Violations:
+def check_ingress(obj: Json) -> Violations:
     """Check an Ingress."""
     spec = member(obj, "spec")
     if not spec.get("rules") and not spec.get("defaultBackend"):
@@ -116,10 +116,10 @@ def _backend(backend: Json, field_path: str) -> Violations:
         yield required(field_path, "port name or number is required")
 
 
-def policy(obj: Json) -> Violations:
+def check_network_policy(obj: Json) -> Violations:
     """Check a NetworkPolicy."""
     spec = member(obj, "spec")
-    yield from selector(spec.get("podSelector"), "spec.podSelector")
+    yield from check_selector(spec.get("podSelector"), "spec.podSelector")
     for index, policy_type in enumerate(strings_in(spec, "policyTypes")):
         if policy_type not in ("Ingress", "Egress"):
             yield unsupported(f"spec.policyTypes[{index}]", policy_type, ("Egress", "Ingress"))

@@ -12,7 +12,7 @@ from ..kinds._served_kinds import SchemaCodec
 from ._certificate_requests import CERTIFICATE_REQUESTS, check_conditions
 from ._definition_rules import DEFINITIONS
 from ._metadata_rules import check_meta, check_spec, finalizer_warnings
-from ._network_rules import addresses
+from ._network_rules import check_addresses
 from ._pod_writes import check_part
 from ._preserved_fields import STATUS, check_immutable_fields
 from ._scale_field_rules import with_scale
@@ -50,7 +50,7 @@ def check_object(
         kind, api_version = request.sent_kind
         violations += kind_violations(served, kind, api_version)
         raise invalid(kind, api_version.rpartition("/")[0], name, violations)
-    if served.full_name == SERVICES and (address_violations := list(addresses(obj))):
+    if served.full_name == SERVICES and (address_violations := list(check_addresses(obj))):
         raise invalid(served.kind, served.group, name, address_violations)
     violations += check_meta(served, obj["metadata"])
     if isinstance(served.codec, SchemaCodec):

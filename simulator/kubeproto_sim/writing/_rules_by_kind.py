@@ -37,39 +37,39 @@ def check_kind_rules(served: ServedKind, obj: Json) -> list[Violation]:
             spec = member(spec, name)
         if spec:
             violations += check_pod(spec, ".".join(spec_path))
-            violations += _workload_rules.restarts(served, spec, ".".join(spec_path))
+            violations += _workload_rules.check_restart_policy(served, spec, ".".join(spec_path))
     if (rule := _RULES.get(served.full_name)) is not None:
         violations += rule(obj)
     return violations
 
 
 _RULES: Final[dict[str, Callable[[Json], Violations]]] = {
-    "replicationcontrollers": _workload_rules.controller,
-    "deployments.apps": _workload_rules.deployment,
-    "replicasets.apps": _workload_rules.workload,
-    "daemonsets.apps": _workload_rules.daemon_set,
-    "statefulsets.apps": _workload_rules.stateful_set,
-    "jobs.batch": _job_rules.job,
-    "cronjobs.batch": _workload_rules.cron_job,
-    "services": _network_rules.service,
-    "persistentvolumeclaims": _storage_rules.claim,
-    "persistentvolumes": _storage_rules.volume,
-    "roles.rbac.authorization.k8s.io": _access_rules.role,
-    "clusterroles.rbac.authorization.k8s.io": lambda obj: _access_rules.role(obj, is_cluster_role=True),
-    "rolebindings.rbac.authorization.k8s.io": _access_rules.role_binding,
-    "clusterrolebindings.rbac.authorization.k8s.io": lambda obj: _access_rules.role_binding(
+    "replicationcontrollers": _workload_rules.check_replication_controller,
+    "deployments.apps": _workload_rules.check_deployment,
+    "replicasets.apps": _workload_rules.check_workload,
+    "daemonsets.apps": _workload_rules.check_daemon_set,
+    "statefulsets.apps": _workload_rules.check_stateful_set,
+    "jobs.batch": _job_rules.check_job,
+    "cronjobs.batch": _workload_rules.check_cron_job,
+    "services": _network_rules.check_service,
+    "persistentvolumeclaims": _storage_rules.check_claim,
+    "persistentvolumes": _storage_rules.check_volume,
+    "roles.rbac.authorization.k8s.io": _access_rules.check_role,
+    "clusterroles.rbac.authorization.k8s.io": lambda obj: _access_rules.check_role(obj, is_cluster_role=True),
+    "rolebindings.rbac.authorization.k8s.io": _access_rules.check_role_binding,
+    "clusterrolebindings.rbac.authorization.k8s.io": lambda obj: _access_rules.check_role_binding(
         obj, is_cluster_role_binding=True
     ),
-    "horizontalpodautoscalers.autoscaling": _autoscaler_rules.autoscaler,
-    "poddisruptionbudgets.policy": _workload_rules.budget,
-    "resourcequotas": _storage_rules.quota,
-    "limitranges": _storage_rules.limits,
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": _access_rules.webhooks,
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _access_rules.webhooks,
-    "mutatingadmissionpolicies.admissionregistration.k8s.io": _access_rules.mutations,
-    "ingresses.networking.k8s.io": _network_rules.ingress,
-    "networkpolicies.networking.k8s.io": _network_rules.policy,
-    "priorityclasses.scheduling.k8s.io": _access_rules.priority,
-    "storageclasses.storage.k8s.io": _storage_rules.storage_class,
-    "customresourcedefinitions.apiextensions.k8s.io": _definition_rules.definition,
+    "horizontalpodautoscalers.autoscaling": _autoscaler_rules.check_autoscaler,
+    "poddisruptionbudgets.policy": _workload_rules.check_budget,
+    "resourcequotas": _storage_rules.check_quota,
+    "limitranges": _storage_rules.check_limit_range,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": _access_rules.check_webhooks,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _access_rules.check_webhooks,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _access_rules.check_mutations,
+    "ingresses.networking.k8s.io": _network_rules.check_ingress,
+    "networkpolicies.networking.k8s.io": _network_rules.check_network_policy,
+    "priorityclasses.scheduling.k8s.io": _access_rules.check_priority_class,
+    "storageclasses.storage.k8s.io": _storage_rules.check_storage_class,
+    "customresourcedefinitions.apiextensions.k8s.io": _definition_rules.check_definition_rules,
 }

@@ -37,7 +37,7 @@ _SCOPES: Final = (
 )  # fmt: skip
 
 
-def claim(obj: Json) -> Violations:
+def check_claim(obj: Json) -> Violations:
     """Check a PersistentVolumeClaim."""
     spec = member(obj, "spec")
     for mode in strings_in(spec, "accessModes"):
@@ -50,7 +50,7 @@ def claim(obj: Json) -> Violations:
         yield invalid("spec.resources[storage]", storage, "must be greater than zero")
 
 
-def volume(obj: Json) -> Violations:
+def check_volume(obj: Json) -> Violations:
     """Check a PersistentVolume."""
     spec = member(obj, "spec")
     for mode in strings_in(spec, "accessModes"):
@@ -76,13 +76,13 @@ _SOURCES: Final = frozenset((
 ))  # fmt: skip
 
 
-def storage_class(obj: Json) -> Violations:
+def check_storage_class(obj: Json) -> Violations:
     """Check a StorageClass."""
     if "" in member(obj, "parameters"):
         yield invalid("parameters", "", "field can not be empty.")
 
 
-def quota(obj: Json) -> Violations:
+def check_quota(obj: Json) -> Violations:
     """Check a ResourceQuota."""
     spec = member(obj, "spec")
     for name, value in member(spec, "hard").items():
@@ -105,7 +105,7 @@ def quota(obj: Json) -> Violations:
         yield invalid("spec.scopes", scopes, "conflicting scopes")
 
 
-def limits(obj: Json) -> Violations:
+def check_limit_range(obj: Json) -> Violations:
     """Check a LimitRange."""
     types: set[str] = set()
     for index, item in enumerate(objects_in(member(obj, "spec"), "limits")):

@@ -9,14 +9,14 @@ from kubeproto.objects import label_value_errors, qualified_name_errors
 from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member, objects_in, strings_in
 from ._cron_schedules import InvalidSchedule, read_schedule
-from ._job_rules import job_spec
+from ._job_rules import check_job_spec
 from ._pod_rules import check_labels
 from ._rule_violations import Json, Violations, forbidden, invalid, required, unsupported
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
 
 
-def restarts(served: ServedKind, spec: Json, path: str) -> Violations:
+def check_restart_policy(served: ServedKind, spec: Json, path: str) -> Violations:
     """Check the restart policy of the pods of a kind."""
     policy, field_path = spec.get("restartPolicy"), f"{path}.restartPolicy"
     supported = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
@@ -37,7 +37,7 @@ def restarts(served: ServedKind, spec: Json, path: str) -> Violations:
         yield required(field_path, 'valid values: "OnFailure", "Never"')
 
 
-def selector(label_selector: Json | None, path: str) -> Violations:
+def check_selector(label_selector: Json | None, path: str) -> Violations:
     """Check a label selector."""
     for key, value in member(label_selector or {}, "matchLabels").items():
         yield from check_labels({key: value}, f"{path}.matchLabels")
@@ -61,13 +61,13 @@ def selector(label_selector: Json | None, path: str) -> Violations:
                 yield invalid(f"{expression_path}.values[{value_index}]", text, fault)
 
 
-def workload(obj: Json, kind: str = "deployment") -> Violations:
+def check_workload(obj: Json, kind: str = "deployment") -> Violations:
     """Check the selector of a workload, which must not be empty.
 
     A server calls a ReplicaSet a deployment here.
     """
     label_selector = member(obj, "spec").get("selector")
-    faults = list(selector(label_selector, "spec.selector"))
+    faults = list(check_selector(label_selector, "spec.selector"))
     yield from faults
     if (
         label_selector is not None
@@ -83,9 +83,9 @@ def _is_zero(value: Any) -> bool:
     return value in (0, "0%", "0")
 
 
-def deployment(obj: Json) -> Violations:
+def check_deployment(obj: Json) -> Violations:
     """Check a Deployment."""
-    yield from workload(obj)
+    yield from check_workload(obj)
     spec = member(obj, "spec")
     strategy, path = member(spec, "strategy"), "spec.strategy"
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
@@ -118,26 +118,26 @@ def exceeds_100_percent(value: Any) -> bool:
     return isinstance(value, str) and value[:-1].isdigit() and value.endswith("%") and int(value[:-1]) > 100
 
 
-def update_strategy(obj: Json, kind: str) -> Violations:
+def check_update_strategy(obj: Json, kind: str) -> Violations:
     """Check the update strategy of a StatefulSet or a DaemonSet."""
-    yield from workload(obj, kind)
+    yield from check_workload(obj, kind)
     kind = member(member(obj, "spec"), "updateStrategy").get("type", "RollingUpdate")
     if kind not in ("RollingUpdate", "OnDelete"):
         yield unsupported("spec.updateStrategy", kind, ("RollingUpdate", "OnDelete"))
 
 
-def stateful_set(obj: Json) -> Violations:
+def check_stateful_set(obj: Json) -> Violations:
     """Check a StatefulSet."""
-    yield from update_strategy(obj, "statefulset")
+    yield from check_update_strategy(obj, "statefulset")
     strategy = member(member(obj, "spec"), "updateStrategy")
     if strategy.get("type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
         text = "only allowed for updateStrategy 'RollingUpdate'"
         yield invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], text)
 
 
-def daemon_set(obj: Json) -> Violations:
+def check_daemon_set(obj: Json) -> Violations:
     """Check a DaemonSet, which has either surge or unavailable pods."""
-    yield from update_strategy(obj, "daemonset")
+    yield from check_update_strategy(obj, "daemonset")
     strategy, path = member(member(obj, "spec"), "updateStrategy"), "spec.updateStrategy.rollingUpdate"
     rolling = strategy.get("rollingUpdate")
     if strategy.get("type") != "RollingUpdate" or rolling is None:
@@ -152,7 +152,7 @@ def daemon_set(obj: Json) -> Violations:
         yield invalid(f"{path}.maxSurge", rolling.get("maxSurge"), text)
 
 
-def cron_job(obj: Json) -> Violations:
+def check_cron_job(obj: Json) -> Violations:
     """Check a CronJob."""
     spec = member(obj, "spec")
     yield from _cron_template(member(member(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")
@@ -173,7 +173,7 @@ def cron_job(obj: Json) -> Violations:
 
 
 def _cron_template(spec: Json, path: str) -> Violations:
-    yield from job_spec(spec, path)
+    yield from check_job_spec(spec, path)
     if "selector" in spec:
         yield invalid(f"{path}.selector", spec["selector"], "`selector` will be auto-generated")
     if spec.get("manualSelector"):
@@ -200,7 +200,7 @@ def _is_zone(name: str) -> bool:
     return area in areas if slash else name != "local"
 
 
-def controller(obj: Json) -> Violations:
+def check_replication_controller(obj: Json) -> Violations:
     """Check a ReplicationController."""
     spec = member(obj, "spec")
     if not spec.get("selector"):
@@ -211,7 +211,7 @@ def controller(obj: Json) -> Violations:
         yield invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
-def budget(obj: Json) -> Violations:
+def check_budget(obj: Json) -> Violations:
     """Check a PodDisruptionBudget."""
     spec = member(obj, "spec")
     if "minAvailable" in spec and "maxUnavailable" in spec:
@@ -219,4 +219,4 @@ def budget(obj: Json) -> Violations:
     for name in ("minAvailable", "maxUnavailable"):
         if exceeds_100_percent(spec.get(name)):
             yield invalid(f"spec.{name}", spec[name], "must not be greater than 100%")
-    yield from selector(spec.get("selector"), "spec.selector")
+    yield from check_selector(spec.get("selector"), "spec.selector")
