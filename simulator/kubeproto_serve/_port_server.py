@@ -17,7 +17,7 @@ from ._cluster_driver import ClusterDriver
 from ._journal import Journal
 from ._request_handler import RequestHandler, Service
 from ._server_security import Security, certified_user, kubeconfig
-from ._socket_channel import Limits, SocketChannel
+from ._socket_channel import Limits, SocketChannel, pause_reading
 from ._webhook_caller import WebhookCaller
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ class _Connections:
         """Serve one connection to its end, and log its errors."""
         metrics = self._service.metrics
         metrics.connections += 1
+        pause_reading(stream)
         try:
             async with stream:
                 await self._serve_connection(stream, busy=metrics.connections > self._limits.connections)

@@ -12,11 +12,13 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 import trio.testing
 import trustme
@@ -268,6 +270,30 @@ def test_a_client_certificate_names_its_user_and_groups(
                 assert (info.username, info.groups) == (
                     "kubernetes-admin", ["system:masters", "system:authenticated"],
                 )  # fmt: skip
+
+    on_loop(main)
+
+
+@pytest.mark.parametrize("target", ["/openapi/v2", "/api/v1/namespaces?watch=true"])
+def test_a_client_that_reads_no_responses_can_send_little(
+    on_loop: Callable[[Main], None], target: str
+) -> None:
+    requests = f"GET {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode() * 10_000
+    max_sent = 64 * 1024 * 1024  # the buffers of both sockets, and those of the server
+
+    def send_requests(client: socket.socket) -> int:
+        sent = 0
+        with suppress(TimeoutError):
+            while sent < max_sent:
+                sent += client.send(requests)
+        return sent
+
+    async def main() -> None:
+        async with serve(sim.Cluster()) as url:
+            address = ("127.0.0.1", int(url.rpartition(":")[2]))
+            with socket.create_connection(address, timeout=1) as client:
+                client.send(requests)  # before the server accepts the connection
+                assert await anyio.to_thread.run_sync(send_requests, client) < max_sent
 
     on_loop(main)
 
