@@ -32,6 +32,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     `idle` is the time that a connection may stay without a request. `stalled` is the time in which a client
     must receive some of the bytes that are sent to it; a real server also ends the watch of a slow client.
+    `request` is the time from the first byte of a request to its last.
     """
 
     connections: int = 10_000
@@ -39,6 +40,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     body: int = 4 * 1024 * 1024  # above Kubernetes' own 3 MiB, which is refused in Kubernetes' own words
     idle: float = 180.0
     stalled: float = 30.0
+    request: float = 60.0
 
 
 def pause_reading(stream: SocketStream) -> None:
@@ -68,6 +70,7 @@ class SocketChannel:
         # For the watchdog: the steps at its last check, and the time since which they have not changed.
         self.last_check: tuple[int, float] = (-1, 0.0)
         self.scope = anyio.CancelScope()  # cancels everything that serves the connection
+        self._deadline: float | None = None  # of the request that is being received
         self._ahead = b""  # read while a response was being sent
 
     async def receive(self) -> bytes:
@@ -75,15 +78,21 @@ class SocketChannel:
         if self._ahead:
             data, self._ahead = self._ahead, b""
             return data
-        self.waiting, self.limit = True, self._limits.idle
+        now = anyio.current_time()
+        if self._deadline is not None and now >= self._deadline:
+            raise TransportError(f"the client has not sent its request within {self._limits.request:g} s")
+        self.waiting = True
+        self.limit = self._limits.idle if self._deadline is None else self._deadline - now
         data = await self._receive()
         self.waiting, self.limit = not data, None
+        if self._deadline is None:
+            self._deadline = anyio.current_time() + self._limits.request
         self.steps += 1
         return data
 
     async def send(self, data: bytes) -> None:
         """Send all bytes; `TransportError` if the client has closed."""
-        self.limit = self._limits.stalled
+        self.limit, self._deadline = self._limits.stalled, None
         try:
             if len(data) <= _SEND_SIZE:
                 await self._stream.send(data)
@@ -124,7 +133,8 @@ class Watchdog:
     def __init__(self, limits: Limits) -> None:
         self.channels: set[SocketChannel] = set()
         self._pause = min(
-            limits.idle / _CHECKS_PER_LIMIT, limits.stalled / _CHECKS_PER_LIMIT, _MAX_CHECK_INTERVAL
+            *(limit / _CHECKS_PER_LIMIT for limit in (limits.idle, limits.stalled, limits.request)),
+            _MAX_CHECK_INTERVAL,
         )
 
     async def run(self) -> None:

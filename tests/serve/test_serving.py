@@ -199,6 +199,28 @@ def test_connections_over_the_limit_get_a_refusal(on_loop: Callable[[Main], None
     on_loop(main)
 
 
+def test_a_client_that_sends_a_request_slowly_loses_its_connection(
+    on_loop: Callable[[Main], None],
+) -> None:
+    async def main() -> None:
+        async with serve(sim.Cluster(), limits=Limits(request=0.2)) as url:
+            host, _, port = url.rpartition("/")[2].rpartition(":")
+            async with await anyio.connect_tcp(host, int(port)) as stream:
+                await stream.send(
+                    b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nContent-Length: 99999\r\n\r\n"
+                )
+
+                async def send_slowly() -> None:
+                    while True:
+                        await stream.send(b"x")
+                        await anyio.sleep(0.01)
+
+                with pytest.raises(anyio.BrokenResourceError):
+                    await send_slowly()
+
+    on_loop(main)
+
+
 def test_a_stalled_reader_delays_no_other_client_and_loses_its_watch(
     on_loop: Callable[[Main], None],
 ) -> None:

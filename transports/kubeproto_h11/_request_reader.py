@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
 import h11
 from msgspec import Struct
@@ -133,7 +134,7 @@ class RequestReader:
         size = int(length or 0)
         if host_count != 1 or size > self._max_body:
             return None
-        request = RawRequest(match[1].decode("ascii"), match[2].decode("ascii"), tuple(headers))
+        request = RawRequest(match[1].decode("ascii"), _origin_form(match[2].decode("ascii")), tuple(headers))
         return request, match.end(), match.end() + size
 
     def _receive(self, connection: h11.Connection, data: bytes) -> None:
@@ -151,12 +152,19 @@ class RequestReader:
             if isinstance(event, h11.Data):
                 self._add_body(bytes(event.data))
             elif isinstance(event, h11.Request):
+                self._check_head(event)
                 self._request = event
             elif isinstance(event, h11.EndOfMessage):
                 return self._complete_request(connection)
             else:
                 self.exhausted = isinstance(event, h11.ConnectionClosed)
                 return None
+
+    def _check_head(self, request: h11.Request) -> None:
+        """Refuse a long head that arrived complete: h11 limits only the bytes of an incomplete head."""
+        lengths = (len(name) + len(value) + len(": \r\n") for name, value in request.headers.raw_items())
+        if len(request.target) + sum(lengths) > self._max_head:
+            raise RequestRefused(431, f"the head of the request is longer than {self._max_head} bytes")
 
     def _add_body(self, data: bytes) -> None:
         self._body_size += len(data)
@@ -175,10 +183,14 @@ class RequestReader:
             (name.decode("latin-1"), decode_header(value)) for name, value in h11_request.headers.raw_items()
         )
         request = RawRequest(
-            h11_request.method.decode("ascii"), h11_request.target.decode("latin-1"), headers, body
+            h11_request.method.decode("ascii"),
+            _origin_form(h11_request.target.decode("latin-1")),
+            headers,
+            body,
         )
         is_http_1_1 = h11_request.http_version >= b"1.1"
-        return ReceivedRequest(request, is_http_1_1 and not _closes_connection(headers), is_http_1_1)
+        persistent = is_http_1_1 and not (_closes_connection(headers) or _has_two_lengths(headers))
+        return ReceivedRequest(request, persistent, is_http_1_1)
 
 
 def _closes_connection(headers: Headers) -> bool:
@@ -188,6 +200,24 @@ def _closes_connection(headers: Headers) -> bool:
         if name.lower() == "connection"
         for option in value.split(",")
     )
+
+
+def _has_two_lengths(headers: Headers) -> bool:
+    """Return whether a proxy may see another end of the body, so that the connection must close.
+
+    RFC 9112, section 6.1: the next bytes may be smuggled by somebody else.
+    """
+    names = {name.lower() for name, _ in headers}
+    return {"content-length", "transfer-encoding"} <= names
+
+
+def _origin_form(target: str) -> str:
+    """Return the path and query of a target, which may be a complete URL (RFC 9112, section 3.2.2)."""
+    if not target.lower().startswith(("http://", "https://")):
+        return target
+    url = urlsplit(target)
+    path = f"{url.path}?{url.query}" if url.query else url.path
+    return path if path.startswith("/") else f"/{path}"
 
 
 def _refusal(error: h11.RemoteProtocolError) -> RequestRefused:

@@ -76,6 +76,9 @@ def read_by_h11(data: bytes) -> tuple[list[RawRequest], int | None]:
             requests.append(RawRequest(request.method.decode(), target, decoded, body))
             connection.send(h11.Response(status_code=200, headers=[("Content-Length", "0")]))
             connection.send(h11.EndOfMessage())
+            names = {name.lower() for name, _ in headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                return requests, None  # RFC 9112, section 6.1, which h11 leaves to its user
             if h11.DONE not in (connection.our_state, connection.their_state):
                 return requests, None
             connection.start_next_cycle()
@@ -117,6 +120,54 @@ def requests(draw: st.DrawFn) -> bytes:
 @example(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" + THREE)
 def test_requests_are_read_as_h11_reads_them(data: bytes) -> None:
     assert read_by_us(data) == read_by_h11(data)
+
+
+def test_a_request_with_two_lengths_of_its_body_closes_the_connection() -> None:
+    connection = ServerConnection()
+    connection.feed(
+        b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"3\r\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
+    )
+    request = connection.next_request()
+    assert request is not None
+    assert request.body == b"abc"
+    assert b"Connection: close" in connection.respond(200, ())
+    assert connection.next_request() is None
+    assert connection.closing
+
+
+@pytest.mark.parametrize("header", [b"", b"Connection: keep-alive\r\n"])
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        (b"http://h:80/api/v1/pods?watch=1", "/api/v1/pods?watch=1"),
+        (b"HTTPS://h", "/"),
+        (b"http://h?a=b", "/?a=b"),
+        (b"/http://h/x", "/http://h/x"),
+    ],
+)
+def test_the_target_may_be_a_complete_url(target: bytes, path: str, header: bytes) -> None:
+    connection = ServerConnection()
+    connection.feed(b"GET %b HTTP/1.1\r\nHost: h\r\n%b\r\n" % (target, header))
+    request = connection.next_request()
+    assert request is not None
+    assert request.target == path
+
+
+@pytest.mark.parametrize("chunk_size", [1, 100, 10_000])
+@pytest.mark.parametrize("header", [b"", b"Connection: keep-alive\r\n"])
+def test_the_limit_of_a_head_does_not_depend_on_its_chunks(chunk_size: int, header: bytes) -> None:
+    data = b"GET / HTTP/1.1\r\nHost: h\r\n%bA: %b\r\n\r\n" % (header, b"x" * 2000)
+    connection = ServerConnection(max_head=1000)
+
+    def feed_chunks() -> None:
+        for start in range(0, len(data), chunk_size):
+            connection.feed(data[start : start + chunk_size])
+            connection.next_request()
+
+    with pytest.raises(RequestRefused) as error_info:
+        feed_chunks()
+    assert error_info.value.status == 431
 
 
 @given(st.binary(max_size=200))
