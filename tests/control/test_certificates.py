@@ -81,18 +81,20 @@ def test_lifetimes_that_would_leave_a_gap_are_refused(changes: dict[str, float])
 
 
 class Years:
-    """A Secret, the bundles in configurations, a client that reads these, and a server that reads the Secret.
+    """A Secret, the bundles in configurations, a client that reads the bundles, and a server that reads the
+    Secret.
 
     A write reaches the configurations after a delay, in the order of writes; the client and the server lag by
-    half of what settles a change. The leader learns what is published when it looks.
+    half of the settling time. The leader learns the published bundle when it decides.
     """
 
     def __init__(self, delays: list[float]) -> None:
         self.delays = delays
         self.now = 0.0
-        self.held: c.Chain | None = None
-        self.bundles: list[tuple[float, frozenset[str]]] = []  # since when which stand in configurations
-        self.shown: list[tuple[float, c.Leaf]] = []  # since when which stands in the Secret
+        self.chain: c.Chain | None = None
+        # the bundles in the configurations, each with its time
+        self.bundles: list[tuple[float, frozenset[str]]] = []
+        self.published_leaves: list[tuple[float, c.Leaf]] = []  # the leaves in the Secret, each with its time
         self.published: dict[str, float] = {}
         self.not_before = 0
         self.decisions: list[c.Renewal] = []
@@ -101,30 +103,33 @@ class Years:
         self.published = {
             authority: self.published.get(authority, self.now) for authority in self.bundle(self.now)
         }
-        decision = c.decide(self.held, HOSTS, self.published, self.now, SPAN)
+        decision = c.decide(self.chain, HOSTS, self.published, self.now, SPAN)
         self.decisions.append(decision)
         return decision
 
     def perform(self, decision: c.Renewal) -> None:
-        match decision, self.held:
+        match decision, self.chain:
             case c.Begin(), _:
                 not_before = self.authority()
-                self.held = c.Chain((not_before,), self.leaf(not_before))
+                self.chain = c.Chain((not_before,), self.leaf(not_before))
             case c.AddAuthority(), c.Chain(authorities, leaf_time):
-                self.held = c.Chain((*authorities, self.authority()), leaf_time)
+                self.chain = c.Chain((*authorities, self.authority()), leaf_time)
             case c.Issue(), c.Chain(authorities, _):
-                self.held = c.Chain(authorities, self.leaf(authorities[-1]))
+                self.chain = c.Chain(authorities, self.leaf(authorities[-1]))
             case c.Retire(), c.Chain(authorities, leaf_time):
-                self.held = c.Chain(authorities[-1:], leaf_time)
+                self.chain = c.Chain(authorities[-1:], leaf_time)
             case _:
                 raise AssertionError(decision)
-        assert self.held is not None
-        late = self.delays.pop() if self.delays and self.bundles else 0.0
-        before = self.bundles[-1][0] if self.bundles else 0.0
+        assert self.chain is not None
+        delay = self.delays.pop() if self.delays and self.bundles else 0.0
+        previous_time = self.bundles[-1][0] if self.bundles else 0.0
         self.bundles.append(
-            (max(before, self.now + late), frozenset(authority.id for authority in self.held.authorities))
+            (
+                max(previous_time, self.now + delay),
+                frozenset(authority.id for authority in self.chain.authorities),
+            )
         )
-        self.shown.append((self.now, self.held.leaf))
+        self.published_leaves.append((self.now, self.chain.leaf))
 
     def authority(self) -> c.TrustedAuthority:
         self.not_before += 1
@@ -133,44 +138,47 @@ class Years:
     def leaf(self, by: c.TrustedAuthority) -> c.Leaf:
         return c.Leaf(by.id, self.now, min(self.now + SPAN.leaf, by.not_after), HOSTS)
 
-    def bundle(self, at: float) -> frozenset[str]:
-        findings = [ids for since, ids in self.bundles if since <= at]
+    def bundle(self, time: float) -> frozenset[str]:
+        findings = [ids for since, ids in self.bundles if since <= time]
         return findings[-1] if findings else frozenset[str]()
 
     def pass_to(self, until: float) -> None:
-        """Let time pass, and look wherever something changes for the client or the server."""
-        times = {at + late for at, _ in (*self.bundles, *self.shown) for late in (0.0, LAG)}
-        for at in sorted(at for at in times | {until} if self.now < at <= until):
-            self.now = at
+        """Advance the time, and check at each time at which something changes for the client or the
+        server.
+        """
+        times = {time + lag for time, _ in (*self.bundles, *self.published_leaves) for lag in (0.0, LAG)}
+        for time in sorted(time for time in times | {until} if self.now < time <= until):
+            self.now = time
             self.check()
 
     def check(self) -> None:
-        """Every client trusts what any server shows."""
+        """Check that every client trusts the leaf of any server."""
         trusted = [self.bundle(self.now), self.bundle(self.now - LAG)] if self.now > LAG else []
-        recent = [authority for since, authority in self.shown if since > self.now - LAG]
-        before = [authority for since, authority in self.shown if since <= self.now - LAG][-1:]
-        for leaf_ in (*before, *recent):
+        recent = [authority for since, authority in self.published_leaves if since > self.now - LAG]
+        previous = [authority for since, authority in self.published_leaves if since <= self.now - LAG][-1:]
+        for leaf_ in (*previous, *recent):
             assert leaf_.not_after > self.now
             assert all(leaf_.issuer in ids for ids in trusted)
 
 
 LAG: Final = SPAN.settle / 2
-# A leaf that was fresh when the next authority was added has 60 seconds left. Until one by that authority is
-# shown everywhere its publication passes, twice a look by the leader and 10 seconds to settle, and the lag.
-SPARE: Final = 60.0 - 2 * SPAN.settle - LAG - 0.5
+# A leaf that was new when the next authority was added has 60 seconds left. Until a leaf of that authority is
+# in use everywhere, four delays pass: its publication, two wake-ups of the leader, 10 seconds to settle, and
+# the lag.
+SPARE_TIME: Final = 60.0 - 2 * SPAN.settle - LAG - 0.5
 
 
 @st.composite
-def slowness(draw: st.DrawFn) -> tuple[list[float], list[float]]:
-    """How late writes are published, and how late a leader wakes."""
-    asleep = draw(st.floats(0.0, SPARE / 2))
-    delays = draw(st.lists(st.floats(0.0, SPARE - 2 * asleep), max_size=40))
-    return delays, draw(st.lists(st.floats(0.0, asleep), max_size=80))
+def delays_and_pauses(draw: st.DrawFn) -> tuple[list[float], list[float]]:
+    """Draw the delays of publications, and the delays of the leader's wake-ups."""
+    max_pause = draw(st.floats(0.0, SPARE_TIME / 2))
+    delays = draw(st.lists(st.floats(0.0, SPARE_TIME - 2 * max_pause), max_size=40))
+    return delays, draw(st.lists(st.floats(0.0, max_pause), max_size=80))
 
 
-@example(([SPARE] * 40, []))
-@example(([0.0] * 40, [SPARE / 2] * 80))
-@given(slowness())
+@example(([SPARE_TIME] * 40, []))
+@example(([0.0] * 40, [SPARE_TIME / 2] * 80))
+@given(delays_and_pauses())
 def test_in_years_of_renewals_every_client_trusts_every_server(slow: tuple[list[float], list[float]]) -> None:
     delays, pauses = slow
     years = Years(delays)
@@ -182,7 +190,7 @@ def test_in_years_of_renewals_every_client_trusts_every_server(slow: tuple[list[
             years.perform(decision)
             years.check()
         else:
-            raise AssertionError("it never rests")
+            raise AssertionError("the decisions do not end")
         assert decision.until > years.now
         years.pass_to(decision.until + (pauses.pop() if pauses else 0.0))
     kinds = [type(authority).__name__ for authority in years.decisions]

@@ -21,50 +21,62 @@ THEN = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def ready(status: str = "True", *, at: datetime | None = None, generation: int = 1, **more: str) -> Condition:
-    texts = {"reason": "Works", "message": ""} | more
+def ready(
+    status: str = "True", *, transition_time: datetime | None = None, generation: int = 1, **fields: str
+) -> Condition:
+    texts = {"reason": "Works", "message": ""} | fields
     return Condition(
-        type="Ready", status=status, last_transition_time=at, observed_generation=generation, **texts
+        type="Ready",
+        status=status,
+        last_transition_time=transition_time,
+        observed_generation=generation,
+        **texts,
     )
 
 
-def test_a_new_condition_begins_now_or_when_it_says() -> None:
+def test_a_new_condition_begins_now_or_at_its_own_time() -> None:
     conditions: list[Condition] = []
     assert set_condition(conditions, ready(), now=NOW)
-    assert conditions == [ready(at=NOW)]
+    assert conditions == [ready(transition_time=NOW)]
     other = Condition(type="Synced", status="True", reason="R", message="", last_transition_time=THEN)
     assert set_condition(conditions, other, now=NOW)
-    assert conditions == [ready(at=NOW), other]
+    assert conditions == [ready(transition_time=NOW), other]
 
 
 @pytest.mark.parametrize(
     ("new", "expected", "changed"),
     [
-        pytest.param(ready(), ready(at=THEN), False, id="the same"),
-        pytest.param(ready(at=NOW), ready(at=THEN), False, id="the same at another time"),
-        pytest.param(ready("False"), ready("False", at=NOW), True, id="another status"),
-        pytest.param(ready(generation=2), ready(at=THEN, generation=2), True, id="another generation"),
-        pytest.param(ready(message="m"), ready(at=THEN, message="m"), True, id="another message"),
-        pytest.param(ready(reason="R"), ready(at=THEN, reason="R"), True, id="another reason"),
+        pytest.param(ready(), ready(transition_time=THEN), False, id="the same"),
+        pytest.param(
+            ready(transition_time=NOW), ready(transition_time=THEN), False, id="the same at another time"
+        ),
+        pytest.param(ready("False"), ready("False", transition_time=NOW), True, id="another status"),
+        pytest.param(
+            ready(generation=2), ready(transition_time=THEN, generation=2), True, id="another generation"
+        ),
+        pytest.param(
+            ready(message="m"), ready(transition_time=THEN, message="m"), True, id="another message"
+        ),
+        pytest.param(ready(reason="R"), ready(transition_time=THEN, reason="R"), True, id="another reason"),
     ],
 )
 def test_the_time_of_transition_moves_only_with_the_status(
     new: Condition, expected: Condition, changed: bool
 ) -> None:
     first = Condition(type="First", status="True", reason="R", message="")
-    conditions = [first, ready(at=THEN)]
+    conditions = [first, ready(transition_time=THEN)]
     assert set_condition(conditions, new, now=NOW) is changed
     assert conditions == [first, expected]
 
 
-def test_a_status_that_changes_at_a_time_of_its_own_keeps_it() -> None:
-    conditions = [ready("False", at=THEN)]
+def test_a_condition_with_its_own_transition_time_keeps_it() -> None:
+    conditions = [ready("False", transition_time=THEN)]
     later = datetime(2026, 3, 1, tzinfo=UTC)
-    assert set_condition(conditions, ready(at=later), now=NOW)
-    assert conditions == [ready(at=later)]
+    assert set_condition(conditions, ready(transition_time=later), now=NOW)
+    assert conditions == [ready(transition_time=later)]
 
 
-def test_kinds_that_spell_conditions_by_themselves_have_them_too() -> None:
+def test_kinds_with_their_own_condition_type_are_supported() -> None:
     pod = [PodCondition(type="Ready", status="False")]
     assert set_condition(pod, PodCondition(type="Ready", status="True"), now=NOW)
     assert pod[0].last_transition_time == NOW
@@ -95,7 +107,7 @@ def test_a_reference_names_its_owner() -> None:
     assert kp.encode(plain) == b'{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"u"}'
 
 
-def test_an_owner_in_no_namespace_owns_what_is_anywhere() -> None:
+def test_a_cluster_scoped_owner_owns_objects_in_any_namespace() -> None:
     for namespace in ("n", ""):
         assert owner_reference(CLUSTER, dependent=owned(namespace)).uid == "c"
 
@@ -122,7 +134,7 @@ def test_owners_that_a_server_refuses_are_refused(
         owner_reference(owner, dependent=child)
 
 
-def test_an_object_is_controlled_by_the_one_owner_that_its_reference_means() -> None:
+def test_an_object_is_controlled_by_the_owner_of_its_reference() -> None:
     child = owned("n", owner_reference(CLUSTER, controller=False), owner_reference(config()))
     assert is_controlled_by(child, config())
     assert not is_controlled_by(child, CLUSTER)
@@ -130,7 +142,7 @@ def test_an_object_is_controlled_by_the_one_owner_that_its_reference_means() -> 
     assert not is_controlled_by(owned(), config())
 
 
-def test_a_second_owner_that_does_not_control_and_the_same_controller_again_are_welcome() -> None:
+def test_a_second_plain_owner_and_the_same_controller_again_are_accepted() -> None:
     child = owned("n", owner_reference(config("first", uid="f")), owner_reference(CLUSTER, controller=False))
     assert owner_reference(config(), controller=False, dependent=child).controller is None
     assert owner_reference(config("first", uid="f"), dependent=child).uid == "f"

@@ -59,7 +59,7 @@ GET_SOON: Final = SendGet(102, 104.4)
 
 
 def lease(holder: str | None, *, version: str = "7", duration: int | None = 15, **spec: Any) -> Lease:
-    """A lease as a server has it."""
+    """Return a lease as a server stores it."""
     metadata = replace(BLANK.metadata, resource_version=version)
     times: dict[str, Any] = {"acquire_time": OLD, "renew_time": OLD, "lease_transitions": 3}
     return Lease(
@@ -72,16 +72,16 @@ MINE: Final = lease("me")
 OTHERS: Final = lease("other")
 
 
-def seen(observed: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> ObservedLease:
+def observed_lease(observed: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> ObservedLease:
     return ObservedLease(candidate, observed, since, observed.spec.holder_identity or "")
 
 
-def update(observed: Lease, at: float = 100, **spec: Any) -> SendUpdate:
-    return SendUpdate(replace(observed, spec=replace(observed.spec, **spec)), at, at)
+def update(observed: Lease, time: float = 100, **spec: Any) -> SendUpdate:
+    return SendUpdate(replace(observed, spec=replace(observed.spec, **spec)), time, time)
 
 
-def renewal(observed: Lease = MINE, at: float = 100) -> SendUpdate:
-    return update(observed, at, renew_time=None)
+def renewal(observed: Lease = MINE, time: float = 100) -> SendUpdate:
+    return update(observed, time, renew_time=None)
 
 
 def taking(observed: Lease, transitions: int = 4) -> SendUpdate:
@@ -114,7 +114,7 @@ Row = tuple[State, Event, State, tuple[Action, ...]]
 
 ROWS: Final[dict[str, Row]] = {
     "start": (Idle(ME), Started(), Observing(BLANK_COURSE), (SendGet(100, 100),)),
-    "le_01 no lease": (Observing(seen(BLANK)), ABSENT, Acquiring(BLANK_COURSE, 100), (CREATION,)),
+    "le_01 no lease": (Observing(observed_lease(BLANK)), ABSENT, Acquiring(BLANK_COURSE, 100), (CREATION,)),
     "le_02 a lease without a record": (
         Observing(ObservedLease(ME, BLANK, 90)),
         LeaseRead(EMPTY),
@@ -122,243 +122,278 @@ ROWS: Final[dict[str, Row]] = {
         (taking(EMPTY, 1),),
     ),
     "le_03 another's, at first sight": (
-        Observing(seen(BLANK)),
+        Observing(observed_lease(BLANK)),
         LeaseRead(lease("other", duration=3)),
-        Observing(seen(lease("other", duration=3), since=100)),
+        Observing(observed_lease(lease("other", duration=3), since=100)),
         (ReportLeader("other"), GET_SOON),
     ),
     "le_03 another's, unchanged for as long as its record says": (
-        Observing(seen(lease("other", duration=3), since=97)),
+        Observing(observed_lease(lease("other", duration=3), since=97)),
         LeaseRead(lease("other", duration=3, version="9")),
-        Acquiring(seen(lease("other", duration=3, version="9"), since=97), 100),
+        Acquiring(observed_lease(lease("other", duration=3, version="9"), since=97), 100),
         (taking(lease("other", duration=3, version="9")),),
     ),
     "le_03 another's, unchanged for a moment less": (
-        Observing(seen(lease("other", duration=3), since=97.1)),
+        Observing(observed_lease(lease("other", duration=3), since=97.1)),
         LeaseRead(lease("other", duration=3)),
-        Observing(seen(lease("other", duration=3), since=97.1)),
+        Observing(observed_lease(lease("other", duration=3), since=97.1)),
         (GET_SOON,),
     ),
     "le_04 a record that is all empty": (
-        Observing(seen(BLANK)),
+        Observing(observed_lease(BLANK)),
         LeaseRead(lease("", duration=0, lease_transitions=0)),
-        Acquiring(seen(lease("", duration=0, lease_transitions=0), since=100), 100),
+        Acquiring(observed_lease(lease("", duration=0, lease_transitions=0), since=100), 100),
         (taking(lease("", duration=0, lease_transitions=0), 1),),
     ),
     "le_05 another's, run out by the own clock": (
-        Observing(seen(OTHERS, since=85)),
+        Observing(observed_lease(OTHERS, since=85)),
         LeaseRead(OTHERS),
-        Acquiring(seen(OTHERS, since=85), 100),
+        Acquiring(observed_lease(OTHERS, since=85), 100),
         (taking(OTHERS),),
     ),
     "le_06 released, though just seen": (
-        Observing(seen(OTHERS, since=99)),
+        Observing(observed_lease(OTHERS, since=99)),
         LeaseRead(lease("", duration=1)),
-        Acquiring(seen(lease("", duration=1), since=100), 100),
+        Acquiring(observed_lease(lease("", duration=1), since=100), 100),
         (ReportLeader(""), taking(lease("", duration=1))),
     ),
     "le_07 another's, and renewed": (
-        Observing(seen(OTHERS, since=10)),
+        Observing(observed_lease(OTHERS, since=10)),
         LeaseRead(lease("other", renew_time=None)),
-        Observing(seen(lease("other", renew_time=None), since=100)),
+        Observing(observed_lease(lease("other", renew_time=None), since=100)),
         (GET_SOON,),
     ),
     "another's without a duration gets the own": (
-        Observing(seen(lease("other", duration=None), since=86)),
+        Observing(observed_lease(lease("other", duration=None), since=86)),
         LeaseRead(lease("other", duration=None)),
-        Observing(seen(lease("other", duration=None), since=86)),
+        Observing(observed_lease(lease("other", duration=None), since=86)),
         (GET_SOON,),
     ),
     "le_08 one's own, after a restart": (
-        Observing(seen(BLANK)),
+        Observing(observed_lease(BLANK)),
         LeaseRead(MINE),
-        Acquiring(seen(since=100), 100),
+        Acquiring(observed_lease(since=100), 100),
         (ReportLeader("me"), renewal()),
     ),
-    "cannot look": (Observing(seen(OTHERS)), DOWN, Observing(seen(OTHERS)), (GET_SOON,)),
+    "cannot look": (Observing(observed_lease(OTHERS)), DOWN, Observing(observed_lease(OTHERS)), (GET_SOON,)),
     "cannot look, and asked to wait": (
-        Observing(seen(OTHERS)),
+        Observing(observed_lease(OTHERS)),
         Failed(Throttled("slow", 429, 5.0)),
-        Observing(seen(OTHERS)),
+        Observing(observed_lease(OTHERS)),
         (SendGet(105, 111),),
     ),
     "cannot look, and asked to wait forever": (
-        Checking(seen(), 109),
+        Checking(observed_lease(), 109),
         Failed(Throttled("slow", 429, 1e9)),
-        Checking(seen(), 109),
+        Checking(observed_lease(), 109),
         (SendGet(160, 160),),
     ),
     "took it": (
-        Acquiring(seen(OTHERS), 99),
+        Acquiring(observed_lease(OTHERS), 99),
         LeaseWritten(MINE),
-        Renewing(seen(since=100), 109, 101),
-        (ReportLeader("me"), StartLeading(109), renewal(at=101)),
+        Renewing(observed_lease(since=100), 109, 101),
+        (ReportLeader("me"), StartLeading(109), renewal(time=101)),
     ),
     "took it, but the answer took as long as a term": (
-        Acquiring(seen(OTHERS), 90),
+        Acquiring(observed_lease(OTHERS), 90),
         LeaseWritten(MINE),
-        Acquiring(seen(since=100), 100),
+        Acquiring(observed_lease(since=100), 100),
         (ReportLeader("me"), renewal()),
     ),
-    "another was faster": (Acquiring(seen(OTHERS), 99), CONFLICT, Observing(seen(OTHERS)), (GET_SOON,)),
+    "another was faster": (
+        Acquiring(observed_lease(OTHERS), 99),
+        CONFLICT,
+        Observing(observed_lease(OTHERS)),
+        (GET_SOON,),
+    ),
     "le_17 renewed without a look": (
-        Renewing(seen(since=98), 108, 99),
+        Renewing(observed_lease(since=98), 108, 99),
         LeaseWritten(RENEWED),
-        Renewing(seen(RENEWED, since=100), 109, 101),
+        Renewing(observed_lease(RENEWED, since=100), 109, 101),
         (StartLeading(109), renewal(RENEWED, 101)),
     ),
     "renewed by a response that took long": (
-        Renewing(seen(), 101, 95),
+        Renewing(observed_lease(), 101, 95),
         LeaseWritten(RENEWED),
-        Renewing(seen(RENEWED, since=100), 105, 100),
+        Renewing(observed_lease(RENEWED, since=100), 105, 100),
         (StartLeading(105), renewal(RENEWED, 100)),
     ),
     "le_18 could not renew": (
-        Renewing(seen(), 108, 99),
+        Renewing(observed_lease(), 108, 99),
         CONFLICT,
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         (SendGet(100, 100),),
     ),
     "le_18 looked, and it is still mine": (
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         LeaseRead(RENEWED),
-        Renewing(seen(RENEWED, since=100), 108, 100, True),
+        Renewing(observed_lease(RENEWED, since=100), 108, 100, True),
         (renewal(RENEWED),),
     ),
     "could not renew after a look": (
-        Renewing(seen(), 108, 99, True),
+        Renewing(observed_lease(), 108, 99, True),
         CONFLICT,
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         (SendGet(102, 102),),
     ),
-    "leads, and cannot look": (Checking(seen(), 108), DOWN, Checking(seen(), 108), (SendGet(102, 102),)),
+    "leads, and cannot look": (
+        Checking(observed_lease(), 108),
+        DOWN,
+        Checking(observed_lease(), 108),
+        (SendGet(102, 102),),
+    ),
     "leads, and finds another": (
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         LeaseRead(OTHERS),
-        Observing(seen(OTHERS, since=100)),
+        Observing(observed_lease(OTHERS, since=100)),
         (StopLeading("the lease belongs to other"), ReportLeader("other"), GET_SOON),
     ),
     "leads, and finds nobody": (
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         LeaseRead(lease("")),
-        Acquiring(seen(lease(""), since=100), 100),
+        Acquiring(observed_lease(lease(""), since=100), 100),
         (StopLeading("the lease belongs to nobody"), ReportLeader(""), taking(lease(""))),
     ),
     "leads, and the lease is gone": (
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         ABSENT,
         Acquiring(BLANK_COURSE, 100),
         (StopLeading("the lease was deleted"), ReportLeader(""), CREATION),
     ),
     "the time is up": (
-        Renewing(seen(), 100, 99),
+        Renewing(observed_lease(), 100, 99),
         LeaseExpired(),
-        Acquiring(seen(), 99),
+        Acquiring(observed_lease(), 99),
         (StopLeading("the lease could not be renewed in time"),),
     ),
     "the time is up, while it looks": (
-        Checking(seen(), 100),
+        Checking(observed_lease(), 100),
         LeaseExpired(),
-        Observing(seen()),
+        Observing(observed_lease()),
         (StopLeading("the lease could not be renewed in time"),),
     ),
     "an answer after the time": (
-        Renewing(seen(), 100, 99),
+        Renewing(observed_lease(), 100, 99),
         LeaseWritten(RENEWED),
-        Renewing(seen(RENEWED, since=100), 109, 101),
+        Renewing(observed_lease(RENEWED, since=100), 109, 101),
         (StopLeading("the lease could not be renewed in time"), StartLeading(109), renewal(RENEWED, 101)),
     ),
     "an answer after the time that took as long as a term": (
-        Renewing(seen(), 100, 90),
+        Renewing(observed_lease(), 100, 90),
         LeaseWritten(RENEWED),
-        Acquiring(seen(RENEWED, since=100), 100),
+        Acquiring(observed_lease(RENEWED, since=100), 100),
         (StopLeading("the lease could not be renewed in time"), renewal(RENEWED)),
     ),
     "a write that fails after the time": (
-        Renewing(seen(), 100, 99),
+        Renewing(observed_lease(), 100, 99),
         DOWN,
-        Observing(seen()),
+        Observing(observed_lease()),
         (StopLeading("the lease could not be renewed in time"), GET_SOON),
     ),
     "a failure after the time": (
-        Checking(seen(), 100),
+        Checking(observed_lease(), 100),
         DOWN,
-        Observing(seen()),
+        Observing(observed_lease()),
         (StopLeading("the lease could not be renewed in time"), GET_SOON),
     ),
     "le_13 le_15 stops while it writes": (
-        Renewing(seen(), 108, 99),
+        Renewing(observed_lease(), 108, 99),
         Stopped(),
-        Leaving(seen(), 110),
+        Leaving(observed_lease(), 110),
         (StopLeading("stopped"), CancelRequest(), SendGet(100, 100)),
     ),
     "le_15 stops while it looks": (
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         Stopped(),
-        Leaving(seen(), 110),
+        Leaving(observed_lease(), 110),
         (StopLeading("stopped"), CancelRequest(), SendGet(100, 100)),
     ),
     "stops while it takes": (
-        Acquiring(seen(OTHERS), 99),
+        Acquiring(observed_lease(OTHERS), 99),
         Stopped(),
-        Leaving(seen(OTHERS), 110),
+        Leaving(observed_lease(OTHERS), 110),
         (CancelRequest(), SendGet(100, 100)),
     ),
     "stops with a lease that has lapsed": (
-        Observing(seen()),
+        Observing(observed_lease()),
         Stopped(),
-        Leaving(seen(), 110),
+        Leaving(observed_lease(), 110),
         (CancelRequest(), SendGet(100, 100)),
     ),
     "stops and keeps the lease": (
-        Renewing(seen(candidate=KEEPING), 108, 99),
+        Renewing(observed_lease(candidate=KEEPING), 108, 99),
         Stopped(),
         Ended(KEEPING),
         (StopLeading("stopped"), CancelRequest()),
     ),
     "stops while it looks and keeps the lease": (
-        Checking(seen(candidate=KEEPING), 108),
+        Checking(observed_lease(candidate=KEEPING), 108),
         Stopped(),
         Ended(KEEPING),
         (StopLeading("stopped"), CancelRequest()),
     ),
     "stops while it takes and keeps the lease": (
-        Acquiring(seen(OTHERS, candidate=KEEPING), 99),
+        Acquiring(observed_lease(OTHERS, candidate=KEEPING), 99),
         Stopped(),
         Ended(KEEPING),
         (CancelRequest(),),
     ),
-    "stops while another leads": (Observing(seen(OTHERS)), Stopped(), Ended(ME), (CancelRequest(),)),
+    "stops while another leads": (
+        Observing(observed_lease(OTHERS)),
+        Stopped(),
+        Ended(ME),
+        (CancelRequest(),),
+    ),
     "stops before it begins": (Idle(ME), Stopped(), Ended(ME), ()),
-    "le_12 releases": (Leaving(seen(), 110), LeaseRead(MINE), Releasing(seen(), 110), (CLEARING,)),
+    "le_12 releases": (
+        Leaving(observed_lease(), 110),
+        LeaseRead(MINE),
+        Releasing(observed_lease(), 110),
+        (CLEARING,),
+    ),
     "le_13 gives nothing back that is another's": (
-        Leaving(seen(), 110),
+        Leaving(observed_lease(), 110),
         LeaseRead(OTHERS),
         Ended(ME),
         (ReportLeader("other"),),
     ),
-    "gives nothing back that is gone": (Leaving(seen(), 110), ABSENT, Ended(ME), ()),
-    "le_12 released": (Releasing(seen(), 110), LeaseWritten(lease("")), Ended(ME), (ReportLeader(""),)),
+    "gives nothing back that is gone": (Leaving(observed_lease(), 110), ABSENT, Ended(ME), ()),
+    "le_12 released": (
+        Releasing(observed_lease(), 110),
+        LeaseWritten(lease("")),
+        Ended(ME),
+        (ReportLeader(""),),
+    ),
     "le_14 a conflict while it releases": (
-        Releasing(seen(), 110),
+        Releasing(observed_lease(), 110),
         CONFLICT,
-        Leaving(seen(), 110),
+        Leaving(observed_lease(), 110),
         (SendGet(100, 100),),
     ),
-    "fails to release": (Releasing(seen(), 110), DOWN, Leaving(seen(), 110), (SendGet(102, 102),)),
-    "fails to look what to release": (
-        Leaving(seen(), 110),
-        Failed(Broken("lost")),
-        Leaving(seen(), 110),
+    "fails to release": (
+        Releasing(observed_lease(), 110),
+        DOWN,
+        Leaving(observed_lease(), 110),
         (SendGet(102, 102),),
     ),
-    "fails to release until the deadline": (Releasing(seen(), 102), DOWN, Ended(ME), ()),
-    "a conflict at the deadline": (Releasing(seen(), 100), CONFLICT, Ended(ME), ()),
-    "is stopped twice": (Releasing(seen(), 110), Stopped(), Ended(ME), (CancelRequest(),)),
-    "is stopped twice, at once": (Leaving(seen(), 110), Stopped(), Ended(ME), (CancelRequest(),)),
+    "fails to look what to release": (
+        Leaving(observed_lease(), 110),
+        Failed(Broken("lost")),
+        Leaving(observed_lease(), 110),
+        (SendGet(102, 102),),
+    ),
+    "fails to release until the deadline": (Releasing(observed_lease(), 102), DOWN, Ended(ME), ()),
+    "a conflict at the deadline": (Releasing(observed_lease(), 100), CONFLICT, Ended(ME), ()),
+    "is stopped twice": (Releasing(observed_lease(), 110), Stopped(), Ended(ME), (CancelRequest(),)),
+    "is stopped twice, at once": (Leaving(observed_lease(), 110), Stopped(), Ended(ME), (CancelRequest(),)),
     **{
         f"the timer of a term that has ended, in {type(state).__name__}": (state, LeaseExpired(), state, ())
-        for state in (Observing(seen()), Acquiring(seen(), 99), Leaving(seen(), 110), Releasing(seen(), 110))
+        for state in (
+            Observing(observed_lease()),
+            Acquiring(observed_lease(), 99),
+            Leaving(observed_lease(), 110),
+            Releasing(observed_lease(), 110),
+        )
     },
 }
 
@@ -372,70 +407,72 @@ def test_le_01_to_08_and_12_to_18_each_row_of_the_table(
 
 COORDINATED: Final[dict[str, Row]] = {
     "le_09 coordinated: another's, though it has run out": (
-        Observing(seen(OTHERS, since=10, candidate=ASSIGNED)),
+        Observing(observed_lease(OTHERS, since=10, candidate=ASSIGNED)),
         LeaseRead(OTHERS),
-        Observing(seen(OTHERS, since=10, candidate=ASSIGNED)),
+        Observing(observed_lease(OTHERS, since=10, candidate=ASSIGNED)),
         (GET_SOON,),
     ),
     "le_09 coordinated: nobody's": (
-        Observing(seen(BLANK, candidate=ASSIGNED)),
+        Observing(observed_lease(BLANK, candidate=ASSIGNED)),
         LeaseRead(EMPTY),
         Observing(ObservedLease(ASSIGNED, EMPTY, 90)),
         (GET_SOON,),
     ),
     "le_09 coordinated: no lease": (
-        Observing(seen(BLANK, candidate=ASSIGNED)),
+        Observing(observed_lease(BLANK, candidate=ASSIGNED)),
         ABSENT,
         Observing(ObservedLease(ASSIGNED, BLANK, 100)),
         (GET_SOON,),
     ),
     "le_10 coordinated: one's own": (
-        Observing(seen(BLANK, candidate=ASSIGNED)),
+        Observing(observed_lease(BLANK, candidate=ASSIGNED)),
         LeaseRead(MINE),
-        Acquiring(seen(since=100, candidate=ASSIGNED), 100),
+        Acquiring(observed_lease(since=100, candidate=ASSIGNED), 100),
         (ReportLeader("me"), renewal()),
     ),
     "le_10 coordinated: one's own, but run out": (
-        Observing(seen(since=85, candidate=ASSIGNED)),
+        Observing(observed_lease(since=85, candidate=ASSIGNED)),
         LeaseRead(MINE),
-        Observing(seen(since=85, candidate=ASSIGNED)),
+        Observing(observed_lease(since=85, candidate=ASSIGNED)),
         (GET_SOON,),
     ),
     "le_10 coordinated: one's own, but another is preferred": (
-        Observing(seen(PROMISED, since=99, candidate=ASSIGNED)),
+        Observing(observed_lease(PROMISED, since=99, candidate=ASSIGNED)),
         LeaseRead(PROMISED),
-        Observing(seen(PROMISED, since=99, candidate=ASSIGNED)),
+        Observing(observed_lease(PROMISED, since=99, candidate=ASSIGNED)),
         (GET_SOON,),
     ),
     "le_10 coordinated: leads, and another is preferred": (
-        Checking(seen(candidate=ASSIGNED), 108),
+        Checking(observed_lease(candidate=ASSIGNED), 108),
         LeaseRead(PROMISED),
-        Observing(seen(PROMISED, since=100, candidate=ASSIGNED)),
+        Observing(observed_lease(PROMISED, since=100, candidate=ASSIGNED)),
         (StopLeading("the lease belongs to other"), GET_SOON),
     ),
     "le_10 coordinated: leads, and is preferred itself": (
-        Checking(seen(candidate=ASSIGNED), 108),
+        Checking(observed_lease(candidate=ASSIGNED), 108),
         LeaseRead(lease("me", preferred_holder="me")),
-        Renewing(seen(lease("me", preferred_holder="me"), since=100, candidate=ASSIGNED), 108, 100, True),
+        Renewing(
+            observed_lease(lease("me", preferred_holder="me"), since=100, candidate=ASSIGNED), 108, 100, True
+        ),
         (renewal(lease("me", preferred_holder="me")),),
     ),
     "coordinated: leads, and the lease is gone": (
-        Checking(seen(candidate=ASSIGNED), 108),
+        Checking(observed_lease(candidate=ASSIGNED), 108),
         ABSENT,
         Observing(ObservedLease(ASSIGNED, BLANK, 100)),
         (StopLeading("the lease was deleted"), ReportLeader(""), GET_SOON),
     ),
     "a preferred holder is nothing to who is not coordinated": (
-        Checking(seen(), 108),
+        Checking(observed_lease(), 108),
         LeaseRead(PROMISED),
-        Renewing(seen(PROMISED, since=100), 108, 100, True),
+        Renewing(observed_lease(PROMISED, since=100), 108, 100, True),
         (renewal(PROMISED),),
     ),
 }
 
 
 @pytest.mark.parametrize(("state", "event", "next_state", "actions"), COORDINATED.values(), ids=COORDINATED)
-def test_le_09_le_10_who_is_coordinated_leads_when_the_server_says_so_and_no_longer(
+def test_le_09_le_10_a_coordinated_candidate_leads_as_long_as_the_server_selects_it(
     state: State, event: Event, next_state: State, actions: tuple[Action, ...]
 ) -> None:
     assert step(state, event, 100) == (next_state, actions)
@@ -443,12 +480,12 @@ def test_le_09_le_10_who_is_coordinated_leads_when_the_server_says_so_and_no_lon
 
 STATES: Final[tuple[State, ...]] = (
     Idle(ME),
-    Observing(seen()),
-    Acquiring(seen(), 99),
-    Renewing(seen(), 108, 99),
-    Checking(seen(), 108),
-    Leaving(seen(), 110),
-    Releasing(seen(), 110),
+    Observing(observed_lease()),
+    Acquiring(observed_lease(), 99),
+    Renewing(observed_lease(), 108, 99),
+    Checking(observed_lease(), 108),
+    Leaving(observed_lease(), 110),
+    Releasing(observed_lease(), 110),
     Ended(ME),
 )
 EVENTS: Final[tuple[Event, ...]] = (
@@ -485,7 +522,7 @@ def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
     }
 
 
-def test_no_state_and_event_of_the_table_take_an_arrow_that_the_diagram_has_not() -> None:
+def test_no_state_and_event_of_the_table_take_an_arrow_outside_the_diagram() -> None:
     rows, drawn = (*ROWS.values(), *COORDINATED.values()), arrows(election.__doc__)
     for previous_state, *_ in rows:
         for _, event, *_ in rows:
@@ -496,10 +533,10 @@ def test_no_state_and_event_of_the_table_take_an_arrow_that_the_diagram_has_not(
             assert arrow(previous_state, event, next_state) in drawn
 
 
-# What is written
+# The written leases
 
 
-def test_the_times_in_a_lease_are_those_of_the_wall_when_it_is_sent() -> None:
+def test_the_times_in_a_lease_are_wall_clock_times_of_the_request() -> None:
     assert CREATION.body(WALL).spec == LeaseSpec(
         acquire_time=MicroTime.of(WALL),
         renew_time=MicroTime.of(WALL),
@@ -512,10 +549,10 @@ def test_the_times_in_a_lease_are_those_of_the_wall_when_it_is_sent() -> None:
     assert MINE.spec.renew_time == OLD
 
 
-def test_le_11_what_a_lease_holds_besides_survives_a_round_trip_and_a_take() -> None:
+def test_le_11_unknown_fields_of_a_lease_survive_a_renewal_and_a_takeover() -> None:
     raw = kp.encode(lease("other", strategy="OldestEmulationVersion", preferred_holder="x"))
     decoded = kp.decode(raw, Lease)
-    _, actions = step(Observing(seen(decoded, since=0)), LeaseRead(decoded), 100)
+    _, actions = step(Observing(observed_lease(decoded, since=0)), LeaseRead(decoded), 100)
     [send] = actions
     assert isinstance(send, SendUpdate)
     document = msgspec.json.decode(kp.encode(send.body(WALL)))
@@ -533,11 +570,11 @@ def test_le_11_what_a_lease_holds_besides_survives_a_round_trip_and_a_take() -> 
     }  # fmt: skip
 
 
-def test_a_new_lease_is_made_from_the_candidates_own_with_its_labels() -> None:
+def test_a_new_lease_is_created_from_the_candidates_template_with_its_labels() -> None:
     assert CREATION.body(WALL).metadata == BLANK.metadata
 
 
-# Who may stand
+# Who may be a candidate
 
 
 @pytest.mark.parametrize(
@@ -560,9 +597,7 @@ def test_a_new_lease_is_made_from_the_candidates_own_with_its_labels() -> None:
         ({"jitter": -0.1}, "must not be negative"),
     ],
 )
-def test_le_16_a_candidate_that_could_not_keep_its_word_is_refused(
-    wrong: dict[str, Any], message: str
-) -> None:
+def test_le_16_a_candidate_with_unsafe_durations_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(ME, **wrong)
 
@@ -571,23 +606,23 @@ def test_the_defaults_are_those_of_gos_clients() -> None:
     assert (ME.lease_duration, ME.renew_deadline, ME.retry_period, ME.jitter) == (15, 10, 2, 1.2)
 
 
-# How it stands
+# The status
 
 
 @pytest.mark.parametrize(
     ("state", "now", "message"),
     [
         (Idle(ME), 0, LeadershipStatus(False, "", True)),
-        (Observing(seen(OTHERS)), 1e6, LeadershipStatus(False, "other", True)),
-        (Acquiring(seen(OTHERS), 99), 100, LeadershipStatus(False, "other", True)),
-        (Renewing(seen(), 110, 101), 109, LeadershipStatus(True, "me", True)),
-        (Renewing(seen(), 110, 101), 110, LeadershipStatus(False, "me", True)),
-        (Checking(seen(), 110), 135, LeadershipStatus(False, "me", True)),
-        (Checking(seen(), 110), 135.1, LeadershipStatus(False, "me", False)),
+        (Observing(observed_lease(OTHERS)), 1e6, LeadershipStatus(False, "other", True)),
+        (Acquiring(observed_lease(OTHERS), 99), 100, LeadershipStatus(False, "other", True)),
+        (Renewing(observed_lease(), 110, 101), 109, LeadershipStatus(True, "me", True)),
+        (Renewing(observed_lease(), 110, 101), 110, LeadershipStatus(False, "me", True)),
+        (Checking(observed_lease(), 110), 135, LeadershipStatus(False, "me", True)),
+        (Checking(observed_lease(), 110), 135.1, LeadershipStatus(False, "me", False)),
         (Ended(ME), 0, LeadershipStatus(False, "", True)),
     ],
 )
-def test_le_19_it_leads_until_its_time_is_up_and_is_ill_only_after_lease_and_tolerance(
+def test_le_19_a_leader_leads_until_its_deadline_and_is_unhealthy_only_after_lease_and_tolerance(
     state: State, now: float, message: LeadershipStatus
 ) -> None:
     assert leadership_status(state, now) == message
@@ -608,6 +643,6 @@ def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> N
     assert sends == ["SendGet", "SendCreate", "SendUpdate", "SendUpdate"]
 
 
-def test_a_create_that_came_too_late_looks_again() -> None:
+def test_a_create_that_conflicts_reads_the_lease_again() -> None:
     steps = Failed(Rejected("already exists", 409))
     assert step(Acquiring(BLANK_COURSE, 99), steps, 100) == (Observing(BLANK_COURSE), (GET_SOON,))

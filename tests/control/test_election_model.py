@@ -1,6 +1,6 @@
-"""Several candidates over one lease: clocks drift, processes pause and die, messages are late or lost.
+"""Several candidates compete for a lease: clocks drift, processes pause and die, messages are late or lost.
 
-Whatever happens, no two act at once; and once all is well again, one of them leads.
+No two candidates ever act at the same time, and after the faults have ended, a candidate leads.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from kubeproto.wire import Broken, Conflicted, Outcome, Refused, Rejected
 
 BLANK: Final = Lease(metadata=kp.ObjectMeta(name="books", namespace="n"))
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
-# The fastest clock is 1.45 times as fast as the slowest; the machine promises what it does up to 1.5.
+# The fastest clock is 1.45 times as fast as the slowest; the machine is safe up to a ratio of 1.5.
 RATES: Final = (0.8, 1.0, 1.16)
 
 Send = SendGet | SendCreate | SendUpdate
 
 
 class Message(Struct, eq=False):
-    """A request on its way to the server, then its answer on its way back."""
+    """A request on its way to the server, then the response on its way back."""
 
     sender: Process
-    lease: Lease | None  # None to read it
-    answer: Event | None = None
+    lease: Lease | None  # None: a request that reads the lease
+    respond: Event | None = None
 
 
 class Server:
-    """One lease under optimistic concurrency."""
+    """A lease with optimistic concurrency."""
 
     def __init__(self) -> None:
         self.lease: Lease | None = None
@@ -78,7 +78,7 @@ class Server:
 
 
 class Process:
-    """A driver of the machine with clocks of its own. It decides nothing."""
+    """A driver of the machine with its own clocks. It makes no decisions."""
 
     def __init__(self, name: str, rate: float) -> None:
         self.candidate = Candidate(lease=BLANK, identity=name)
@@ -95,7 +95,7 @@ class Process:
     def acts(self, time: float) -> bool:
         return self.clock(time) < self.until
 
-    def tell(self, event: Event, time: float) -> None:
+    def step(self, event: Event, time: float) -> None:
         self.state, actions = step(self.state, event, self.clock(time))
         for action in actions:
             match action:
@@ -114,7 +114,7 @@ class Process:
 
 
 class Simulation:
-    """Three processes, a server, and a network that keeps what nobody waits for any more."""
+    """Three processes, a server, and a network that stores messages that no process awaits any more."""
 
     def __init__(self, rates: tuple[float, ...] = RATES) -> None:
         self.time = 0.0
@@ -122,7 +122,7 @@ class Simulation:
         self.processes = [Process(f"candidate {n}", rate) for n, rate in enumerate(rates)]
         self.network: list[Message] = []
         for process in self.processes:
-            process.tell(Started(), 0.0)
+            process.step(Started(), 0.0)
 
     @property
     def acting(self) -> list[str]:
@@ -138,51 +138,51 @@ class Simulation:
         self.network.append(process.flying)
 
     def arrive(self, message: Message) -> None:
-        """The request reaches the server, perhaps long after its sender has lost patience."""
-        if message.answer is None:
-            message.answer = self.server.receive(message.lease)
+        """Deliver the request to the server, perhaps long after its sender has timed out."""
+        if message.respond is None:
+            message.respond = self.server.receive(message.lease)
 
-    def answer(self, message: Message) -> None:
+    def respond(self, message: Message) -> None:
         process = message.sender
-        if message.answer is None or process.paused:
+        if message.respond is None or process.paused:
             return
         self.network.remove(message)
         if process.flying is message:
             process.flying = None
-            process.tell(message.answer, self.time)
+            process.step(message.respond, self.time)
 
     def fail(self, process: Process, outcome: Outcome) -> None:
-        """The connection breaks on this side; what was sent may still arrive."""
+        """Break the connection on the client's side; a sent request may still arrive."""
         if process.flying is not None and not process.paused:
             process.flying = None
-            process.tell(Failed(outcome), self.time)
+            process.step(Failed(outcome), self.time)
 
-    def lapse(self, process: Process) -> None:
+    def time_out(self, process: Process) -> None:
         if process.until and not process.paused and process.clock(self.time) >= process.until:
             process.until = 0.0
-            process.tell(LeaseExpired(), self.time)
+            process.step(LeaseExpired(), self.time)
 
     def stop(self, process: Process) -> None:
         if not process.paused and not isinstance(process.state, Ended):
             process.until = 0.0
-            process.tell(Stopped(), self.time)
+            process.step(Stopped(), self.time)
 
-    def begin_again(self, process: Process) -> None:
-        """After an end, or after a crash: the same name, and nothing remembered."""
+    def restart(self, process: Process) -> None:
+        """Restart after an end or a crash: with the same name, and without memory."""
         process.until, process.planned, process.flying, process.paused = 0.0, None, None, False
         process.state = election.begin(process.candidate)
-        process.tell(Started(), self.time)
+        process.step(Started(), self.time)
 
     def exchange(self, process: Process) -> None:
-        """A whole request without any trouble, if one is due."""
-        self.lapse(process)
+        """Complete a due request without any fault."""
+        self.time_out(process)
         self.send(process)
         if process.flying is not None:
             self.arrive(process.flying)
-            self.answer(process.flying)
+            self.respond(process.flying)
 
-    def live(self, seconds: float) -> None:
-        """Some time without trouble."""
+    def advance(self, seconds: float) -> None:
+        """Let some time pass without faults."""
         end = self.time + seconds
         while self.time < end:
             self.time += 0.25
@@ -191,31 +191,31 @@ class Simulation:
             assert len(self.acting) <= 1
 
     def recover(self) -> None:
-        """All trouble is over: within two leases somebody leads, and somebody else if that one stops."""
+        """After all faults: within two leases a candidate leads, and another candidate if the first stops."""
         for process in self.processes:
             process.paused = False
             self.fail(process, Broken("lost"))
-        self.live(10)  # who was leaving has left
+        self.advance(10)  # candidates that were stopping have stopped
         for process in self.processes:
             if isinstance(process.state, Ended):
-                self.begin_again(process)
-        self.live(60)
+                self.restart(process)
+        self.advance(60)
         [leader] = self.acting
         [first] = [process for process in self.processes if process.candidate.identity == leader]
         self.stop(first)
         assert self.acting == []
-        self.live(15)
+        self.advance(15)
         assert len(self.acting) == 1
         assert self.acting != [leader]
 
 
 class ElectionMachine(RuleBasedStateMachine):
-    """Trouble of every kind, in any order."""
+    """Faults of every kind, in any order."""
 
     @initialize(calm=st.sampled_from([0.0, 10.0]))
     def begin(self, calm: float) -> None:
         self.simulation = Simulation()
-        self.simulation.live(calm)
+        self.simulation.advance(calm)
 
     @rule(seconds=st.sampled_from([0.1, 0.5, 1.0, 2.0, 4.0, 7.0, 9.0, 14.0]))
     def wait(self, seconds: float) -> None:
@@ -223,19 +223,19 @@ class ElectionMachine(RuleBasedStateMachine):
 
     @rule(n=st.integers(0, 2), stage=st.integers(1, 4))
     def work(self, n: int, stage: int) -> None:
-        """One candidate gets so far with its request."""
+        """Advance the request of a candidate to this stage."""
         simulation, process = self.simulation, self.simulation.processes[n]
         simulation.send(process)
         if stage > 1 and process.flying is not None:
             simulation.arrive(process.flying)
             if stage > 2:
-                simulation.answer(process.flying)
+                simulation.respond(process.flying)
 
     @rule(n=st.integers(0, 5), answered=st.booleans())
     def move_a_message(self, n: int, answered: bool) -> None:
         if self.simulation.network:
             message = self.simulation.network[n % len(self.simulation.network)]
-            self.simulation.answer(message) if answered else self.simulation.arrive(message)
+            self.simulation.respond(message) if answered else self.simulation.arrive(message)
 
     @rule(n=st.integers(0, 5))
     def lose_a_message(self, n: int) -> None:
@@ -243,7 +243,8 @@ class ElectionMachine(RuleBasedStateMachine):
             message = self.simulation.network.pop(n % len(self.simulation.network))
             if message.sender.flying is message:
                 self.simulation.fail(message.sender, Broken("lost"))
-                if message.sender.flying is message:  # it sleeps, and learns when it wakes up
+                # the process is paused, and learns of the loss when it resumes
+                if message.sender.flying is message:
                     self.simulation.network.append(message)
 
     @rule(n=st.integers(0, 2))
@@ -251,8 +252,8 @@ class ElectionMachine(RuleBasedStateMachine):
         self.simulation.fail(self.simulation.processes[n], Broken("lost"))
 
     @rule(n=st.integers(0, 2))
-    def lapse(self, n: int) -> None:
-        self.simulation.lapse(self.simulation.processes[n])
+    def time_out(self, n: int) -> None:
+        self.simulation.time_out(self.simulation.processes[n])
 
     @rule(n=st.integers(0, 2))
     def pause_or_wake(self, n: int) -> None:
@@ -263,15 +264,15 @@ class ElectionMachine(RuleBasedStateMachine):
         self.simulation.stop(self.simulation.processes[n])
 
     @rule(n=st.integers(0, 2))
-    def begin_again(self, n: int) -> None:
-        self.simulation.begin_again(self.simulation.processes[n])
+    def restart(self, n: int) -> None:
+        self.simulation.restart(self.simulation.processes[n])
 
     @rule(seconds=st.sampled_from([3.0, 20.0]))
-    def live(self, seconds: float) -> None:
-        self.simulation.live(seconds)
+    def advance(self, seconds: float) -> None:
+        self.simulation.advance(seconds)
 
     @invariant()
-    def l_01_no_two_act_at_once(self) -> None:
+    def l_01_no_two_act_at_the_same_time(self) -> None:
         if hasattr(self, "simulation"):
             assert len(self.simulation.acting) <= 1
 
@@ -284,8 +285,10 @@ ElectionMachine.TestCase.settings = settings(max_examples=examples(50), stateful
 TestElectionMachine = ElectionMachine.TestCase
 
 
-def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
-    """So many steps of a bad day, with never two acting at once. How often the leader changed."""
+def run_with_faults(simulation: Simulation, rng: Random, steps: int) -> int:
+    """Take random steps with faults, and check that no two candidates act at the same time. Return the number
+    of changes of the leader.
+    """
     changes, leader = 0, list[str]()
     for _ in range(steps):
         process = rng.choice(simulation.processes)
@@ -298,7 +301,7 @@ def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
         elif kind < 0.75 and simulation.network:
             simulation.arrive(rng.choice(simulation.network))
         elif kind < 0.85 and simulation.network:
-            simulation.answer(rng.choice(simulation.network))
+            simulation.respond(rng.choice(simulation.network))
         elif kind < 0.90:
             simulation.fail(process, Broken("lost"))
         elif kind < 0.94:
@@ -306,9 +309,9 @@ def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
         elif kind < 0.95:
             simulation.stop(process)
         elif kind < 0.96 or isinstance(process.state, Ended):
-            simulation.begin_again(process)
+            simulation.restart(process)
         else:
-            simulation.lapse(process)
+            simulation.time_out(process)
         assert len(simulation.acting) <= 1
         if simulation.acting and simulation.acting != leader:
             changes, leader = changes + 1, simulation.acting
@@ -317,23 +320,27 @@ def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
 
 @settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32))
-@example(seed=581222963)  # two are leaving when the trouble ends
-def test_l_01_on_a_bad_day_no_two_act_at_once_and_afterwards_one_leads(seed: int) -> None:
+@example(seed=581222963)  # two candidates are stopping when the faults end
+def test_l_01_under_faults_no_two_candidates_act_at_the_same_time_and_afterwards_a_candidate_leads(
+    seed: int,
+) -> None:
     simulation = Simulation()
-    trouble(simulation, Random(seed), 400)
+    run_with_faults(simulation, Random(seed), 400)
     simulation.recover()
 
 
-def test_l_02_the_leader_changes_often_on_such_days() -> None:
-    assert sum(trouble(Simulation(), Random(seed), 400) for seed in range(10)) > 30
+def test_l_02_the_leader_changes_often_under_faults() -> None:
+    assert sum(run_with_faults(Simulation(), Random(seed), 400) for seed in range(10)) > 30
 
 
-def test_l_03_clocks_that_drift_further_than_promised_are_noticed_by_this_model() -> None:
-    """A clock twice as fast as another takes the lease too early, and the model sees it."""
+def test_l_03_the_model_detects_clocks_that_drift_too_far() -> None:
+    """With a clock twice as fast as another, a candidate takes the lease too early, and the model detects
+    it.
+    """
     simulation = Simulation((0.5, 1.5))
     slow, fast = simulation.processes
-    simulation.exchange(slow)  # looks
-    simulation.exchange(slow)  # creates
+    simulation.exchange(slow)  # reads the lease
+    simulation.exchange(slow)  # creates the lease
     assert simulation.acting == ["candidate 0"]
     slow.paused = True
     for _ in range(48):
@@ -342,9 +349,9 @@ def test_l_03_clocks_that_drift_further_than_promised_are_noticed_by_this_model(
     assert simulation.acting == ["candidate 0", "candidate 1"]
 
 
-def test_l_04_a_leader_that_hears_nothing_stops_before_another_can_start() -> None:
+def test_l_04_a_leader_without_responses_stops_before_another_can_start() -> None:
     simulation = Simulation()
-    simulation.live(5)
+    simulation.advance(5)
     [name] = simulation.acting
     [leader] = [process for process in simulation.processes if process.candidate.identity == name]
     leader.paused = True
@@ -360,5 +367,5 @@ def test_l_04_a_leader_that_hears_nothing_stops_before_another_can_start() -> No
             took_at = simulation.time
     assert 0 < quiet_from < took_at
     leader.paused = False
-    simulation.live(30)
+    simulation.advance(30)
     assert simulation.acting != [name]

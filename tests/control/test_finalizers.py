@@ -1,4 +1,4 @@
-"""Finalizers: the table of decisions, and patches that fail unless things are as they were seen."""
+"""Finalizers: the table of decisions, and patches that fail if the object has changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REJECTED = Rejected("no", 422)
 
 
 class Tome(kp.KubeObject, group="example.io", version="v1", plural="tomes"):
-    """What is held here."""
+    """The kind with finalizers."""
 
 
 def tome(*finalizers: str, deleting: bool = False, uid: str = "u") -> Tome:
@@ -42,7 +42,7 @@ def tome(*finalizers: str, deleting: bool = False, uid: str = "u") -> Tome:
 
 
 def patched(obj: Tome, decision: Decision) -> Tome:
-    """The object after a server has done the patch of a decision, or PatchError."""
+    """Return the object after a server has applied the patch of a decision, or raise PatchError."""
     assert isinstance(decision, AddFinalizer | CleanUp)
     document: Any = msgspec.json.decode(kp.encode(obj))
     return kp.decode(
@@ -61,7 +61,9 @@ def patched(obj: Tome, decision: Decision) -> Tome:
         pytest.param(tome(deleting=True), Ignore(), id="fn_05 none, deleting"),
     ],
 )
-def test_fn_01_fn_02_fn_03_fn_04_fn_05_presence_and_deletion_decide(obj: Tome, decision: Decision) -> None:
+def test_fn_01_fn_02_fn_03_fn_04_fn_05_presence_and_deletion_determine_the_decision(
+    obj: Tome, decision: Decision
+) -> None:
     assert decide(obj, MINE) == decision
 
 
@@ -85,7 +87,7 @@ NAMES = st.lists(st.sampled_from([MINE, OTHER, "a.io/a", "b.io/b"]), unique=True
 
 
 @given(cached_names=NAMES, present_names=NAMES, deleting=st.booleans(), same=st.booleans())
-def test_fn_06_a_patch_works_on_what_was_seen_and_never_touches_another(
+def test_fn_06_a_patch_applies_only_to_the_read_object_and_never_changes_another_finalizer(
     cached_names: list[str], present_names: list[str], deleting: bool, same: bool
 ) -> None:
     decision = decide(tome(*cached_names, deleting=deleting), MINE)
@@ -115,7 +117,7 @@ def test_fn_06_a_finalizer_is_not_added_twice_by_a_patch_that_is_sent_twice() ->
         patched(patched(tome(OTHER), decision), decision)
 
 
-def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> None:
+def test_the_second_of_two_concurrent_additions_reads_again_and_is_appended() -> None:
     first, second = decide(tome(), MINE), decide(tome(), OTHER)
     now = patched(tome(), first)
     with pytest.raises(PatchError):
@@ -146,7 +148,7 @@ def test_fn_06_fn_07_a_failed_test_reads_again_and_404_is_success(
     assert interpret(failure) == verdict
 
 
-def test_fn_06_a_servers_own_words_for_a_failed_test_read_again() -> None:
+def test_fn_06_the_message_of_a_server_for_a_failed_test_causes_another_read() -> None:
     message = "the server rejected our request due to an error in our request"
     assert interpret(classify(kp.Status(code=422, reason="Invalid", message=message))) == ReadAgain()
 
@@ -167,11 +169,11 @@ def test_fn_06_a_servers_own_words_for_a_failed_test_read_again() -> None:
         pytest.param(AddFinalizer(MINE, (), "u"), tome(), Failed(REJECTED), id="a rule forbids it"),
     ],
 )
-def test_fn_06_the_fresh_object_decides_and_the_same_patch_again_is_a_failure(
+def test_fn_06_the_new_object_decides_and_the_same_patch_again_is_a_failure(
     previous: AddFinalizer | CleanUp, fresh: Tome | None, decision: Decision | Failed
 ) -> None:
     assert decide_again(previous, REJECTED, fresh) == decision
 
 
-def test_an_object_without_a_uid_is_not_tested_for_one() -> None:
+def test_the_patch_of_an_object_without_a_uid_tests_no_uid() -> None:
     assert [op["path"] for op in AddFinalizer(MINE, (), "").patch] == ["/metadata/finalizers"] * 2

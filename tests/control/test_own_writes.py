@@ -1,4 +1,4 @@
-"""Which writes a cache is waited for, when it shows them, and which keys are released at what time."""
+"""The writes for which a key waits, the caches that show them, and the times at which keys are released."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ DELETED = kp.Status(status="Success", details=StatusDetails(name="web", uid="u")
         ("PUT", POD, b"text", None),
     ],
 )  # fmt: skip
-def test_what_a_response_says_that_was_written(
+def test_a_write_is_read_from_its_response(
     method: str, target: str, value: object, expected: OwnWrite | None
 ) -> None:
     assert OwnWrite.from_response(method, target, value) == expected
@@ -108,7 +108,7 @@ def refusal(name: str = "web") -> kp.Status:
         ("/healthz", refusal(), None),
     ],
 )  # fmt: skip
-def test_what_a_404_says_of_an_object(target: str, status: kp.Status, expected: OwnWrite | None) -> None:
+def test_an_absence_is_read_from_a_404(target: str, status: kp.Status, expected: OwnWrite | None) -> None:
     assert OwnWrite.from_not_found(target, status) == expected
 
 
@@ -133,7 +133,7 @@ def test_what_a_404_says_of_an_object(target: str, status: kp.Status, expected: 
         (CacheScope.of(PODS, "", "", ""), write(deleted=True), cached(), True),
     ],
 )
-def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
+def test_a_key_waits_only_for_caches_that_will_show_the_write(
     followed: CacheScope, written: OwnWrite, entry: CachedObject | None, expected: bool
 ) -> None:
     assert followed.will_show(written, entry) is expected
@@ -162,7 +162,7 @@ def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
         (write("", deleted=True), "9", CachedObject("5", b"no object"), True),
     ],
 )
-def test_when_a_cache_shows_a_write(
+def test_a_cache_shows_a_write_from_its_version_on(
     written: OwnWrite, version: str, entry: CachedObject | None, expected: bool
 ) -> None:
     assert written.is_shown(version, entry) is expected
@@ -185,7 +185,7 @@ def test_when_a_cache_shows_a_write(
         (write("", deleted=True), "1000", None, False),
     ],
 )
-def test_what_a_cache_has_lost_that_was_listed_while_the_run_went_on(
+def test_an_object_that_was_relisted_during_the_run_can_be_lost(
     written: OwnWrite, version: str, entry: CachedObject | None, expected: bool
 ) -> None:
     assert written.is_lost(version, entry) is expected
@@ -195,7 +195,7 @@ def nothing(key: str) -> CachedObject | None:
     return None
 
 
-def test_a_key_is_released_when_every_cache_shows_what_was_written() -> None:
+def test_a_key_is_released_when_every_cache_shows_its_writes() -> None:
     waiting = OwnWrites[str]()
     assert waiting.hold("a", [(1, write("7")), (2, write("9"))], 10)
     assert ("a" in waiting, waiting.waiting, waiting.next_at()) == (True, 1, 11)
@@ -206,13 +206,13 @@ def test_a_key_is_released_when_every_cache_shows_what_was_written() -> None:
     assert (waiting.waits, waiting.timeouts, waiting.seconds) == (1, 0, 0.25)
 
 
-def test_nothing_to_wait_for_holds_nothing() -> None:
+def test_a_key_without_writes_is_not_held() -> None:
     waiting = OwnWrites[str]()
     assert not waiting.hold("a", [], 10)
     assert (waiting.waits, waiting.next_at()) == (0, None)
 
 
-def test_nobody_waits_for_longer_than_the_limit() -> None:
+def test_no_key_waits_longer_than_the_limit() -> None:
     waiting = OwnWrites[str](limit=2)
     waiting.hold("a", [(1, write("7"))], 10)
     waiting.hold("b", [(1, write("8"))], 11)
@@ -223,7 +223,7 @@ def test_nobody_waits_for_longer_than_the_limit() -> None:
     assert waiting.expire(14) == ["b"]
 
 
-def test_a_list_that_went_back_shows_all() -> None:
+def test_a_list_of_an_older_version_shows_all_writes() -> None:
     waiting = OwnWrites[str]()
     waiting.hold("a", [(1, write("70"))], 10)
     waiting.hold("b", [(1, write("x-1"))], 10)
@@ -231,7 +231,7 @@ def test_a_list_that_went_back_shows_all() -> None:
     assert waiting.progress(1, "9", nothing, 10) == ["a", "b"]
 
 
-def test_a_deletion_is_looked_up_by_its_uid() -> None:
+def test_a_deletion_is_identified_by_its_uid() -> None:
     waiting = OwnWrites[str]()
     entries: dict[str, CachedObject] = {"a/web": cached()}
     waiting.hold("a", [(1, write("", deleted=True))], 10)
@@ -249,7 +249,7 @@ def test_a_write_without_an_order_is_forgotten_after_its_time() -> None:
     assert found == ["a/web"]
 
 
-def test_the_end_releases_all() -> None:
+def test_the_end_releases_all_keys() -> None:
     waiting = OwnWrites[str]()
     waiting.hold("a", [(1, write("7"))], 10)
     waiting.hold("b", [(1, write("", deleted=True))], 10)
@@ -268,7 +268,7 @@ def test_the_end_releases_all() -> None:
         max_size=40,
     )
 )  # fmt: skip
-def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allows(story: list[Any]) -> None:
+def test_a_key_waits_until_its_writes_are_visible_or_the_limit_is_reached(story: list[Any]) -> None:
     waiting, now = OwnWrites[str](), 0.0
     versions: list[int] = [1, 1]
     plain: dict[str, tuple[list[tuple[int, int]], float]] = {}
@@ -305,11 +305,11 @@ def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allow
 
 
 @pytest.mark.parametrize(
-    ("entry", "relisted", "lost"),
+    ("entry", "relisted", "expected_lost"),
     [
         (cached("7"), False, []),
         (cached("9"), False, []),
-        (None, False, []),  # the watch has told of its deletion
+        (None, False, []),  # the watch has reported its deletion
         (cached("5"), False, ["k"]),
         (cached("7"), True, []),
         (cached("9"), True, []),
@@ -317,24 +317,24 @@ def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allow
         (cached("5"), True, ["k"]),
     ],
 )
-@pytest.mark.parametrize("late", [False, True])
-def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
-    late: bool, entry: CachedObject | None, relisted: bool, lost: list[str]
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_write_that_is_missing_in_a_newer_cache_is_lost(
+    is_late: bool, entry: CachedObject | None, relisted: bool, expected_lost: list[str]
 ) -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("7"))], 0.0)
-    if late:
+    if is_late:
         assert writes.expire(1.0) == ["k"]
     assert writes.outstanding
     writes.progress("pods", "6", lambda _: cached("5"), 2.0, relisted=relisted)
     assert (writes.take_lost(), writes.outstanding) == ([], True)
     writes.progress("pods", "1000", lambda _: entry, 3.0, relisted=relisted)
-    assert (writes.take_lost(), writes.outstanding) == (lost, False)
+    assert (writes.take_lost(), writes.outstanding) == (expected_lost, False)
     assert writes.take_lost() == []
 
 
 @pytest.mark.parametrize(
-    ("entry", "relisted", "settled", "lost"),
+    ("entry", "relisted", "settled", "expected_lost"),
     [
         (cached("5"), False, False, []),
         (None, False, True, []),
@@ -344,35 +344,35 @@ def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
         (cached("9", uid="other"), True, True, []),
     ],
 )
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("is_late", [False, True])
 def test_a_deletion_is_lost_if_a_list_still_has_the_object(
-    late: bool, entry: CachedObject | None, relisted: bool, settled: bool, lost: list[str]
+    is_late: bool, entry: CachedObject | None, relisted: bool, settled: bool, expected_lost: list[str]
 ) -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("", deleted=True))], 0.0)
-    if late:
+    if is_late:
         assert writes.expire(1.0) == ["k"]
     released = writes.progress("pods", "1000", lambda _: entry, 3.0, relisted=relisted)
-    assert released == (["k"] if settled and not late else [])
-    assert (writes.take_lost(), writes.outstanding) == (lost, not settled)
+    assert released == (["k"] if settled and not is_late else [])
+    assert (writes.take_lost(), writes.outstanding) == (expected_lost, not settled)
     writes.progress("pods", "1001", nothing, 4.0)
     assert (writes.take_lost(), writes.outstanding) == ([], False)
 
 
-def test_a_deletion_that_is_made_again_is_remembered_once() -> None:
+def test_a_repeated_deletion_is_recorded_once() -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     twice = [("pods", write("", deleted=True)), ("pods", write("", deleted=True, removed=True))]
-    for at in (0.0, 5.0):
-        assert writes.hold("k", twice, at)
-        assert (writes.expire(at + 1.0), writes.outstanding, writes.waiting) == (["k"], True, 0)
+    for time in (0.0, 5.0):
+        assert writes.hold("k", twice, time)
+        assert (writes.expire(time + 1.0), writes.outstanding, writes.waiting) == (["k"], True, 0)
     assert writes.hold("k", twice, 9.0)
     writes.progress("pods", "9", lambda _: cached(deleting=True), 9.1)
-    assert writes.waiting == 1  # the latest counts: it is to be gone
+    assert writes.waiting == 1  # the latest write counts: the object is to be deleted
     assert writes.progress("pods", "9", nothing, 9.2) == ["k"]
     assert (writes.outstanding, writes.take_lost()) == (False, [])
 
 
-def test_what_was_cleared_is_not_outstanding() -> None:
+def test_a_cleared_key_has_no_outstanding_writes() -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("7")), ("pods", write("", deleted=True))], 0.0)
     writes.expire(1.0)

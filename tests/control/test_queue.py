@@ -1,4 +1,4 @@
-"""The work queue: a row for each rule of its house, by hand and under a clock of the test's own."""
+"""The work queue: a row for each rule of the conformance list, by hand and under a clock of the test."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def queue_of(*keys: str, now: float = 0.0) -> WorkQueue[str]:
 
 
 def take(queue: WorkQueue[str], now: float) -> str | None:
-    """The next key; it goes on running."""
+    """Return the next key, which runs from now on."""
     work = queue.get(now)
     return None if work is None else work.key
 
 
 def drained(queue: WorkQueue[str], now: float) -> list[str]:
-    """All keys that are due, one after the other, each done before the next one."""
+    """Return all keys that are due, in turn, each done before the next."""
     keys: list[str] = []
     while (work := queue.get(now)) is not None:
         keys.append(work.key)
@@ -35,10 +35,10 @@ def drained(queue: WorkQueue[str], now: float) -> list[str]:
     return keys
 
 
-# One worker a key
+# A single worker for each key
 
 
-def test_wq_01_rn_01_a_key_that_runs_is_handed_out_to_nobody_else() -> None:
+def test_wq_01_rn_01_a_running_key_is_not_returned_again() -> None:
     queue = queue_of("a")
     assert take(queue, 0) == "a"
     queue.add("a", 1)
@@ -46,7 +46,7 @@ def test_wq_01_rn_01_a_key_that_runs_is_handed_out_to_nobody_else() -> None:
     assert queue.next_at(1) is None
 
 
-def test_wq_02_pq_05_a_key_added_while_it_runs_comes_back_once_it_is_done() -> None:
+def test_wq_02_pq_05_a_key_added_while_it_runs_is_returned_when_it_is_done() -> None:
     queue = queue_of("a")
     take(queue, 0)
     queue.add("a", 1)
@@ -54,7 +54,7 @@ def test_wq_02_pq_05_a_key_added_while_it_runs_comes_back_once_it_is_done() -> N
     assert drained(queue, 2) == ["a"]
 
 
-def test_wq_03_pq_10_the_length_counts_what_is_due_and_nothing_else() -> None:
+def test_wq_03_pq_10_the_length_counts_only_due_keys() -> None:
     queue = queue_of("a", "b")
     take(queue, 0)
     queue.add("a", 0)  # held
@@ -71,11 +71,13 @@ def test_wq_04_sc_07_a_key_can_be_added_again_when_it_is_done() -> None:
     assert drained(queue, 1) == ["a"]
 
 
-def test_wq_05_pq_04_sc_02_three_adds_are_one_key() -> None:
+def test_wq_05_pq_04_sc_02_three_adds_are_a_single_key() -> None:
     assert drained(queue_of("a", "a", "a"), 0) == ["a"]
 
 
-def test_wq_06_rn_13_any_number_of_adds_while_it_runs_is_one_more_run_and_a_requeue_adds_none() -> None:
+def test_wq_06_rn_13_any_number_of_adds_during_a_run_cause_a_single_further_run_and_a_requeue_adds_none() -> (
+    None
+):
     queue = queue_of("a")
     take(queue, 0)
     queue.add("a", 1)
@@ -86,14 +88,14 @@ def test_wq_06_rn_13_any_number_of_adds_while_it_runs_is_one_more_run_and_a_requ
     assert queue.next_at(2) is None
 
 
-def test_pq_02_sc_03_a_key_that_runs_is_skipped_and_others_are_served() -> None:
+def test_pq_02_sc_03_a_running_key_is_skipped_and_others_are_returned() -> None:
     queue = queue_of("a", "b")
     take(queue, 0)
     queue.add("a", 0)
     assert take(queue, 0) == "b"
 
 
-def test_pq_03_a_held_key_is_served_as_soon_as_its_run_is_done() -> None:
+def test_pq_03_a_blocked_key_is_returned_as_soon_as_its_run_is_done() -> None:
     queue = queue_of("a")
     take(queue, 0)
     queue.add("a", 0)
@@ -101,7 +103,7 @@ def test_pq_03_a_held_key_is_served_as_soon_as_its_run_is_done() -> None:
     assert take(queue, 0) == "a"
 
 
-def test_rn_05_what_waits_for_workers_is_handed_out_once_each_in_order() -> None:
+def test_rn_05_waiting_keys_are_returned_once_each_in_order() -> None:
     assert drained(queue_of("a", "b", "a"), 0) == ["a", "b"]
 
 
@@ -113,7 +115,7 @@ def test_done_with_a_key_that_does_not_run_is_refused() -> None:
 # Times
 
 
-def test_wq_12_sc_04_a_delayed_key_does_not_come_before_its_time() -> None:
+def test_wq_12_sc_04_a_delayed_key_is_not_returned_before_its_time() -> None:
     queue = queue_of()
     queue.add("a", 0, after=1)
     queue.add("b", 0, after=3)
@@ -138,26 +140,26 @@ def test_wq_13_an_add_without_a_delay_makes_a_delayed_key_due() -> None:
     assert (drained(queue, 1), queue.next_at(1), drained(queue, 200)) == (["a"], None, [])
 
 
-def test_wq_13_the_earliest_time_wins_for_a_held_key_too() -> None:
+def test_wq_13_the_earliest_time_wins_for_a_running_key_too() -> None:
     queue = queue_of("a")
     take(queue, 0)
-    for after in (9, 5, 7):
-        queue.add("a", 0, after=after)
+    for delay in (9, 5, 7):
+        queue.add("a", 0, after=delay)
     queue.done("a", 1)
     assert queue.next_at(1) == 5
 
 
-def test_wq_14_the_early_one_comes_first_though_it_was_added_second() -> None:
+def test_wq_14_the_earlier_key_is_returned_first_although_it_was_added_second() -> None:
     queue = queue_of()
     queue.add("a", 0, after=2)
     queue.add("b", 0, after=1)
     assert drained(queue, 1) == ["b"]
 
 
-def test_wq_15_several_that_are_due_come_in_the_order_of_their_times_and_before_what_is_added_later() -> None:
+def test_wq_15_due_keys_are_returned_in_the_order_of_their_times_and_before_later_additions() -> None:
     queue = queue_of()
-    for key, after in (("c", 3), ("a", 1), ("b", 2), ("b2", 2)):
-        queue.add(key, 0, after=after)
+    for key, delay in (("c", 3), ("a", 1), ("b", 2), ("b2", 2)):
+        queue.add(key, 0, after=delay)
     queue.add("d", 10)
     assert drained(queue, 10) == ["a", "b", "b2", "c", "d"]
 
@@ -172,22 +174,22 @@ def test_sc_08_sc_09_the_reason_is_that_of_the_earliest_request() -> None:
     assert queue.get(5) == Work("b", 1, 0, "first", 1)
 
 
-@pytest.mark.parametrize(("after", "at"), [(inf, 180 * 86400.0), (1e300, 180 * 86400.0), (-5.0, 0.0)])
-def test_sc_15_a_time_beyond_all_sense_is_half_a_year_and_one_in_the_past_is_now(
-    after: float, at: float
+@pytest.mark.parametrize(("delay", "ready_at"), [(inf, 180 * 86400.0), (1e300, 180 * 86400.0), (-5.0, 0.0)])
+def test_sc_15_an_excessive_delay_is_half_a_year_and_a_negative_delay_is_zero(
+    delay: float, ready_at: float
 ) -> None:
     queue = queue_of()
-    queue.add("a", 0, after=after)
-    assert queue.next_at(0) == at
+    queue.add("a", 0, after=delay)
+    assert queue.next_at(0) == ready_at
 
 
-def test_sc_15_what_is_not_a_number_is_not_a_delay() -> None:
+def test_sc_15_nan_is_not_a_delay() -> None:
     queue = queue_of()
     queue.add("a", 0, after=nan)
     assert drained(queue, 0) == ["a"]
 
 
-def test_sc_15_a_clock_that_jumps_ahead_brings_all_in_order_and_one_set_back_only_delays() -> None:
+def test_sc_15_a_clock_that_jumps_ahead_returns_all_keys_in_order_and_a_clock_set_back_only_delays() -> None:
     queue = queue_of("now", now=100)
     queue.add("b", 100, after=2)
     queue.add("a", 100, after=1)
@@ -201,13 +203,13 @@ def test_sc_15_a_clock_that_jumps_ahead_brings_all_in_order_and_one_set_back_onl
 # Debounce
 
 
-def test_sc_10_a_debounced_key_waits_until_it_rests() -> None:
+def test_sc_10_a_debounced_key_waits_for_a_pause_of_its_events() -> None:
     queue = WorkQueue[str](debounce=2)
     queue.add("a", 0)
     assert (take(queue, 1), queue.next_at(1), drained(queue, 4)) == (None, 2, ["a"])
 
 
-def test_sc_11_an_event_within_the_debounce_puts_it_off_and_brings_its_reason() -> None:
+def test_sc_11_an_event_within_the_debounce_delays_the_key_and_replaces_its_reason() -> None:
     queue = WorkQueue[str](debounce=3)
     queue.add("a", 0, reason="1")
     queue.add("a", 1, reason="2")
@@ -216,41 +218,41 @@ def test_sc_11_an_event_within_the_debounce_puts_it_off_and_brings_its_reason() 
     assert queue.next_at(6.5) is None
 
 
-def test_sc_12_a_key_that_never_rests_is_worked_on_after_the_longest_wait() -> None:
+def test_sc_12_a_key_with_constant_events_is_returned_after_the_maximum_wait() -> None:
     queue = WorkQueue[str](debounce=2, max_wait=5)
     for now in range(5):
         queue.add("a", now)
         assert take(queue, now) is None
     assert (queue.next_at(4), drained(queue, 5)) == (5, ["a"])
-    queue.add("a", 6)  # a new burst has all its time again
+    queue.add("a", 6)  # a new burst has the maximum wait again
     assert queue.next_at(6) == 8
 
 
-def test_sc_12_the_longest_wait_is_ten_debounces_unless_told() -> None:
+def test_sc_12_the_default_maximum_wait_is_ten_debounces() -> None:
     queue = WorkQueue[str](debounce=2)
     for now in range(20):
         queue.add("a", now)
     assert queue.next_at(19) == 20
 
 
-def test_a_longest_wait_below_the_debounce_bounds_the_first_event_too() -> None:
+def test_a_maximum_wait_below_the_debounce_bounds_the_first_event_too() -> None:
     queue = WorkQueue[str](debounce=9, max_wait=3)
     queue.add("a", 0)
     assert queue.next_at(0) == 3
 
 
-def test_a_time_of_its_own_is_not_put_off_by_a_burst() -> None:
+def test_an_exact_time_is_not_delayed_by_a_burst() -> None:
     queue = WorkQueue[str](debounce=2)
     queue.add("a", 0, after=5)
     queue.add("a", 1)
     assert queue.next_at(1) == 3
     queue.add("a", 2.9)
     assert queue.next_at(2.9) == 4.9
-    queue.add("a", 4.8)  # would be 6.8
+    queue.add("a", 4.8)  # would be 6.8 without the exact time
     assert queue.next_at(4.8) == 5
 
 
-def test_a_burst_goes_on_while_the_key_runs() -> None:
+def test_a_burst_continues_while_the_key_runs() -> None:
     queue = WorkQueue[str](debounce=2, max_wait=3)
     queue.add("a", 0, after=1)
     take(queue, 1)
@@ -263,18 +265,18 @@ def test_a_burst_goes_on_while_the_key_runs() -> None:
 # Priorities
 
 
-def test_pq_01_within_a_priority_the_first_comes_first() -> None:
+def test_pq_01_within_a_priority_keys_are_returned_in_order() -> None:
     assert drained(queue_of("c", "a", "b"), 0) == ["c", "a", "b"]
 
 
-def test_sc_14_what_the_first_list_brings_comes_after_what_changes() -> None:
+def test_sc_14_keys_of_the_initial_list_are_returned_after_keys_of_changes() -> None:
     queue = queue_of()
     queue.add("old", 0, priority=LOW_PRIORITY)
     queue.add("new", 1)
     assert drained(queue, 1) == ["new", "old"]
 
 
-def test_pq_06_pq_07_the_highest_priority_is_kept_and_never_lowered() -> None:
+def test_pq_06_pq_07_the_highest_priority_is_retained_and_never_lowered() -> None:
     queue = queue_of()
     for priority in (1, 5, 3):
         queue.add("a", 0, priority=priority)
@@ -285,7 +287,7 @@ def test_pq_06_pq_07_the_highest_priority_is_kept_and_never_lowered() -> None:
 
 
 @pytest.mark.parametrize("now", [0, 9])
-def test_pq_06_a_delayed_and_a_held_key_are_raised_too(now: float) -> None:
+def test_pq_06_a_delayed_and_a_running_key_are_raised_too(now: float) -> None:
     queue = queue_of("b", "c")
     take(queue, 0)
     for key in ("a", "b"):
@@ -295,7 +297,7 @@ def test_pq_06_a_delayed_and_a_held_key_are_raised_too(now: float) -> None:
     assert drained(queue, 9) == ["a", "b", "c"] if now == 0 else ["b", "a", "c"]
 
 
-def test_pq_08_a_raised_key_goes_ahead_of_lower_ones_and_behind_its_equals() -> None:
+def test_pq_08_a_raised_key_precedes_lower_keys_and_follows_its_equals() -> None:
     queue = queue_of()
     for key, priority in (("a", 0), ("b", 0), ("low", LOW_PRIORITY), ("high", 7)):
         queue.add(key, 0, priority=priority)
@@ -304,7 +306,7 @@ def test_pq_08_a_raised_key_goes_ahead_of_lower_ones_and_behind_its_equals() -> 
     assert drained(queue, 1) == ["high", "b", "a", "low"]
 
 
-def test_ct_10_the_priority_is_kept_by_a_retry_and_a_requeue_unless_another_is_given() -> None:
+def test_ct_10_a_retry_and_a_requeue_retain_the_priority_unless_they_set_another() -> None:
     queue = queue_of()
     for key in ("retried", "requeued", "other", "else"):
         queue.add(key, 0, priority=3)
@@ -333,7 +335,7 @@ def test_an_event_while_it_runs_does_not_inherit_the_priority() -> None:
     assert queue.get(0) == Work("a", 1, 0, "", 0)
 
 
-def test_sc_13_one_of_ten_is_the_one_that_has_been_due_longest() -> None:
+def test_sc_13_every_tenth_key_is_the_key_that_has_been_due_longest() -> None:
     queue = queue_of()
     for n in range(3):
         queue.add(f"low {n}", 0, priority=LOW_PRIORITY)
@@ -343,12 +345,12 @@ def test_sc_13_one_of_ten_is_the_one_that_has_been_due_longest() -> None:
         key = take(queue, now)
         assert key is not None
         served.append(key)
-    assert [at for at, key in enumerate(served) if key.startswith("low")] == [9, 19, 29]
+    assert [index for index, key in enumerate(served) if key.startswith("low")] == [9, 19, 29]
     highs = [key for key in served if key.startswith("high")]
     assert highs == [f"high {n}" for n in range(1, 37)]
 
 
-def test_sc_13_the_oldest_is_served_whatever_stands_between() -> None:
+def test_sc_13_the_oldest_key_is_returned_whatever_keys_precede_it() -> None:
     queue = queue_of()
     queue.add("lowest", 0, priority=-2)
     queue.add("middle", 1, priority=-1)
@@ -358,7 +360,7 @@ def test_sc_13_the_oldest_is_served_whatever_stands_between() -> None:
     assert (keys[9], keys[19]) == ("lowest", "middle")
 
 
-def test_a_single_priority_is_never_out_of_order_though_another_was_there_before() -> None:
+def test_a_single_priority_is_never_out_of_order_even_after_another_priority() -> None:
     queue = queue_of()
     queue.add("low", 0, priority=LOW_PRIORITY)
     queue.add("high", 0)
@@ -369,12 +371,12 @@ def test_a_single_priority_is_never_out_of_order_though_another_was_there_before
     assert drained(queue, 1) == keys
 
 
-def test_only_those_are_counted_who_overtake_somebody() -> None:
+def test_only_keys_that_overtake_others_are_counted() -> None:
     queue = queue_of()
     queue.add("raised", 0, priority=LOW_PRIORITY)
     for n in range(8):
         queue.add(f"{n}", 0)
-    queue.add("raised", 0, priority=0)  # the line of low ones is there, and empty
+    queue.add("raised", 0, priority=0)  # the line of low priority exists, and is empty
     assert len(drained(queue, 0)) == 9
     queue.add("low", 1, priority=LOW_PRIORITY)
     queue.add("high", 2)
@@ -384,7 +386,7 @@ def test_only_those_are_counted_who_overtake_somebody() -> None:
 # Failures
 
 
-def test_wq_16_rn_12_ct_06_failures_double_the_delay_for_one_key_until_they_are_forgiven() -> None:
+def test_wq_16_rn_12_ct_06_failures_double_the_delay_of_a_key_until_they_are_reset() -> None:
     queue = WorkQueue[str](backoff=ExponentialBackoff(0.001, 1000))
     now, delays, attempts = 0.0, list[float](), list[int]()
     queue.add("a", now)
@@ -401,7 +403,7 @@ def test_wq_16_rn_12_ct_06_failures_double_the_delay_for_one_key_until_they_are_
     assert queue.retry("a", now) == 0.001
 
 
-def test_ct_07_ct_08_done_alone_neither_asks_again_nor_forgives() -> None:
+def test_ct_07_ct_08_done_alone_neither_requeues_nor_resets_failures() -> None:
     queue = queue_of("a")
     take(queue, 0)
     queue.retry("a", 0)
@@ -411,7 +413,7 @@ def test_ct_07_ct_08_done_alone_neither_asks_again_nor_forgives() -> None:
     assert (queue.next_at(1), queue.failures("a")) == (None, 1)
 
 
-def test_ct_09_a_requeue_is_exact_and_forgives() -> None:
+def test_ct_09_a_requeue_is_exact_and_resets_failures() -> None:
     queue = queue_of("a")
     take(queue, 0)
     queue.retry("a", 0)
@@ -422,7 +424,7 @@ def test_ct_09_a_requeue_is_exact_and_forgives() -> None:
     assert (queue.next_at(2), queue.failures("a")) == (6, 0)
 
 
-def test_a_requeue_after_nothing_comes_back_at_once_however_many_there_are() -> None:
+def test_a_requeue_without_a_delay_is_immediate_however_many_there_are() -> None:
     queue = queue_of(*map(str, range(5000)))
     for _ in range(15_000):
         work = queue.get(0)
@@ -432,7 +434,7 @@ def test_a_requeue_after_nothing_comes_back_at_once_however_many_there_are() -> 
     assert len(queue) == 5000
 
 
-def test_wq_17_a_huge_number_of_failures_meets_the_cap() -> None:
+def test_wq_17_a_huge_number_of_failures_waits_for_the_maximum() -> None:
     assert [ExponentialBackoff()(n) for n in (0, 1, 18, 19, 5000, 10**9)] == [
         0,
         0.005,
@@ -443,18 +445,18 @@ def test_wq_17_a_huge_number_of_failures_meets_the_cap() -> None:
     ]
 
 
-def test_wq_18_fast_then_slow() -> None:
+def test_wq_18_retries_are_fast_and_then_slow() -> None:
     queue = WorkQueue[str](backoff=lambda failures: 0.1 if failures <= 3 else 5)
     assert [queue.retry("a", 0) for _ in range(5)] == [0.1, 0.1, 0.1, 5, 5]
 
 
-def test_wq_19_the_longest_of_several_waits() -> None:
+def test_wq_19_the_longest_of_several_waits_applies() -> None:
     doubling = ExponentialBackoff(1, 100)
     queue = WorkQueue[str](backoff=lambda failures: max(doubling(failures), 3 if failures <= 2 else 7))
     assert [queue.retry("a", 0) for _ in range(5)] == [3, 3, 7, 8, 16]
 
 
-def test_wq_20_a_wait_that_is_bounded() -> None:
+def test_wq_20_a_wait_is_bounded() -> None:
     queue = WorkQueue[str](backoff=ExponentialBackoff(1, 3))
     assert [queue.retry("a", 0) for _ in range(4)] == [1, 2, 3, 3]
 
@@ -466,7 +468,7 @@ def test_wq_21_pq_13_retries_of_several_keys_do_not_affect_each_other() -> None:
     assert drained(queue, 0.0051) == ["a", "b"]
 
 
-def test_a_discarded_key_comes_neither_at_once_nor_when_it_was_due() -> None:
+def test_a_discarded_key_is_returned_neither_immediately_nor_at_its_time() -> None:
     queue = queue_of("ready")
     queue.add("delayed", 0, after=5)
     queue.retry("failed", 0)
@@ -478,7 +480,7 @@ def test_a_discarded_key_comes_neither_at_once_nor_when_it_was_due() -> None:
     assert queue.get(60) == Work("failed", 1, 0, "", 60)
 
 
-def test_an_event_comes_through_a_backoff() -> None:
+def test_an_event_ends_a_backoff() -> None:
     queue = queue_of()
     queue.retry("a", 0)
     queue.retry("a", 0)
@@ -486,7 +488,7 @@ def test_an_event_comes_through_a_backoff() -> None:
     assert queue.get(0.001) == Work("a", 3, 0, "", 0.001)
 
 
-def test_a_key_that_is_held_after_its_run_waits_for_its_release_and_counts_as_no_run() -> None:
+def test_a_held_key_waits_for_its_release_and_does_not_count_as_running() -> None:
     queue = queue_of("a")
     take(queue, 0)
     queue.add("a", 1, reason="changed")
@@ -504,7 +506,7 @@ def test_a_key_that_is_held_after_its_run_waits_for_its_release_and_counts_as_no
 # The rate
 
 
-def test_a_rate_bounds_what_is_handed_out_after_a_burst() -> None:
+def test_a_rate_bounds_the_returned_keys_after_a_burst() -> None:
     queue = WorkQueue[str](rate=Rate(0.5, burst=3))
     for n in range(6):
         queue.add(f"{n}", 10)
@@ -514,7 +516,7 @@ def test_a_rate_bounds_what_is_handed_out_after_a_burst() -> None:
     assert drained(queue, 11.5) == ["4", "5"]
 
 
-def test_a_rate_gives_no_more_than_a_burst_after_any_rest_and_survives_a_clock_set_back() -> None:
+def test_a_rate_allows_no_more_than_a_burst_after_any_pause_and_survives_a_clock_that_is_set_back() -> None:
     queue = WorkQueue[str](rate=Rate(1, burst=2))
     for n in range(9):
         queue.add(f"{n}", 0)
@@ -536,7 +538,7 @@ def test_wq_07_a_drain_waits_until_every_run_is_done() -> None:
     assert queue.finished
 
 
-def test_wq_08_pq_11_a_stop_is_at_once_whatever_runs_and_waits() -> None:
+def test_wq_08_pq_11_a_stop_is_immediate_whatever_keys_run_and_wait() -> None:
     queue = queue_of("a", "b")
     queue.add("c", 0, after=1)
     take(queue, 0)
@@ -554,7 +556,7 @@ def test_wq_09_a_stop_releases_a_drain() -> None:
     assert queue.finished
 
 
-def test_wq_10_a_drain_covers_what_was_added_while_it_ran() -> None:
+def test_wq_10_a_drain_includes_keys_that_were_added_during_their_run() -> None:
     queue = queue_of("a")
     take(queue, 0)
     queue.add("a", 0)
@@ -563,7 +565,7 @@ def test_wq_10_a_drain_covers_what_was_added_while_it_ran() -> None:
     assert (queue.finished, drained(queue, 1), queue.finished) == (False, ["a"], True)
 
 
-def test_a_drain_takes_nothing_more_and_drops_what_waits_for_a_time() -> None:
+def test_a_drain_accepts_no_keys_and_drops_delayed_keys() -> None:
     queue = queue_of("runs", "fails")
     queue.add("late", 0, after=50)
     queue.add("ready", 0, after=5)
@@ -580,11 +582,11 @@ def test_a_drain_takes_nothing_more_and_drops_what_waits_for_a_time() -> None:
     assert not any(key in queue for key in ("late", "new", "fails", "runs"))
 
 
-# What it costs, and what there is to see
+# Costs and metrics
 
 
 class Key:
-    """Something that a weak reference can see go."""
+    """A key whose release a weak reference detects."""
 
 
 def remembered(refs: list[weakref.ref[Key]]) -> Key:
@@ -600,7 +602,7 @@ def work_off(queue: WorkQueue[Key], now: float, count: int) -> None:
             queue.done(work.key, now)
 
 
-def test_wq_11_what_was_handed_out_and_done_is_not_held() -> None:
+def test_wq_11_a_finished_key_is_released_from_memory() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
     for n in range(3):
         queue.add(remembered(refs), 0, priority=n)
@@ -609,15 +611,15 @@ def test_wq_11_what_was_handed_out_and_done_is_not_held() -> None:
     assert [ref() for ref in refs] == [None] * 3
 
 
-def test_wq_11_keys_that_change_their_place_forever_leave_little_behind() -> None:
+def test_wq_11_keys_that_change_their_position_forever_use_little_memory() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
     low = Key()
     queue.add(low, 0, priority=LOW_PRIORITY)
 
     def hurry(key: Key, now: float) -> None:
         queue.add(key, now, after=600, priority=LOW_PRIORITY)
-        queue.add(key, now, priority=LOW_PRIORITY)  # out of the heap, behind in the line
-        queue.add(key, now, priority=0)  # out of the line
+        queue.add(key, now, priority=LOW_PRIORITY)  # removed from the heap, still in the line
+        queue.add(key, now, priority=0)  # removed from the line
 
     for now in range(2000):
         hurry(remembered(refs), now)
@@ -640,7 +642,7 @@ def test_wq_11_what_was_discarded_before_its_time_is_not_held() -> None:
     assert sum(ref() is not None for ref in refs) < 100
 
 
-def test_wq_11_what_was_raised_and_done_is_not_held_by_the_line_it_left() -> None:
+def test_wq_11_a_raised_and_finished_key_is_released_by_its_former_line() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
 
     def list_and_raise(key: Key) -> None:
@@ -652,13 +654,13 @@ def test_wq_11_what_was_raised_and_done_is_not_held_by_the_line_it_left() -> Non
         queue.add(key, 0, priority=LOW_PRIORITY)
     for _ in range(1000):
         list_and_raise(remembered(refs))
-    work_off(queue, 0, 1115)  # one of ten is low
+    work_off(queue, 0, 1115)  # every tenth key has low priority
     gc.collect()
     assert queue.metrics(0).depth == {LOW_PRIORITY: 85}
     assert sum(ref() is not None for ref in refs) < 300
 
 
-def test_pq_12_metrics_count_what_is_due_by_priority_and_each_time_that_a_key_became_due() -> None:
+def test_pq_12_metrics_count_due_keys_by_priority_and_each_time_that_a_key_became_due() -> None:
     queue = queue_of("a", "b")
     queue.add("b", 0)
     queue.add("low", 0, priority=LOW_PRIORITY)
@@ -681,7 +683,7 @@ def test_pq_12_metrics_count_what_is_due_by_priority_and_each_time_that_a_key_be
     assert finished_keys.unfinished_work_seconds == 2
 
 
-def test_metrics_stand_in_the_buckets_of_gos_controllers() -> None:
+def test_metrics_use_the_buckets_of_gos_controllers() -> None:
     queue = queue_of("none", "short", "long", "endless")
     for key, seconds in (("none", 0), ("short", 0.002), ("long", 100), ("endless", 5000)):
         assert take(queue, 0) == key
@@ -692,7 +694,7 @@ def test_metrics_stand_in_the_buckets_of_gos_controllers() -> None:
     assert (counts[1e-8], counts[0.01], counts[100.0], spent.counts[-1]) == (1, 1, 1, 1)
 
 
-def test_a_duration_stands_in_its_bucket_whichever_came_before() -> None:
+def test_a_duration_is_counted_in_its_bucket_whatever_preceded_it() -> None:
     seconds = (0.002, 0.005, 3e-9, 0.002, 5000.0, 0.002, 0.01, 2000.0, 0.0, 0.01, 1e-8, 0.5, 0.02, -1.0, 0.0)
     queue = WorkQueue[int]()
     for key, spent in enumerate(seconds):
@@ -707,7 +709,7 @@ def test_a_duration_stands_in_its_bucket_whichever_came_before() -> None:
     assert metrics.sum == pytest.approx(sum(max(0.0, spent) for spent in seconds))
 
 
-def test_keys_that_are_added_together_are_handed_out_as_if_added_one_by_one() -> None:
+def test_keys_that_are_added_together_are_returned_as_if_added_singly() -> None:
     together, single = queue_of("a", "c", "late"), queue_of("a", "c", "late")
     for queue in (together, single):
         assert take(queue, 0) == "a"
@@ -725,7 +727,7 @@ def test_keys_that_are_added_together_are_handed_out_as_if_added_one_by_one() ->
     assert together.metrics(2) == single.metrics(2)
 
 
-def test_keys_that_are_added_together_wait_out_a_debounce_and_not_a_drain() -> None:
+def test_keys_that_are_added_together_wait_for_a_debounce_and_not_during_a_drain() -> None:
     queue = WorkQueue[str](debounce=5)
     queue.add_each(["a", "b"], 0)
     assert (drained(queue, 4), drained(queue, 5)) == ([], ["a", "b"])
@@ -734,10 +736,10 @@ def test_keys_that_are_added_together_wait_out_a_debounce_and_not_a_drain() -> N
     assert (drained(queue, 20), queue.finished) == ([], True)
 
 
-# What people want to know of it
+# Information for people
 
 
-def test_a_key_says_when_it_is_due_unless_it_waits_for_its_run() -> None:
+def test_the_time_of_a_key_is_reported_unless_it_waits_for_its_run() -> None:
     queue = queue_of("now", now=2.0)
     queue.add("later", 2.0, after=30.0)
     assert (queue.ready_at("now"), queue.ready_at("later"), queue.ready_at("nothing")) == (2.0, 32.0, None)
@@ -771,7 +773,7 @@ def test_the_oldest_key_is_the_one_that_has_been_due_for_longest_in_any_priority
     assert queue.oldest_age(100.0) == 20.0
 
 
-def test_a_copy_of_a_queue_goes_on_by_itself() -> None:
+def test_a_copy_of_a_queue_is_independent() -> None:
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a", 0.0)
     twin = copy.deepcopy(queue)

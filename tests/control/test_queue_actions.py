@@ -1,4 +1,4 @@
-"""What a reconcile returns: values that say when to call again."""
+"""The results of a reconcile: values with the time of the next call."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from kubeproto.control import Action, await_change, requeue
 
 
-def test_an_action_says_when_to_call_again() -> None:
+def test_an_action_contains_the_time_of_the_next_call() -> None:
     actions: list[Action] = [requeue(after=600), requeue(after=0, priority=-5), await_change()]
     assert actions == [Action(600.0), Action(0.0, -5), Action(None)]
 
 
-@pytest.mark.parametrize("after", [-1, inf, nan])
-def test_a_time_that_never_comes_is_refused(after: float) -> None:
+@pytest.mark.parametrize("delay", [-1, inf, nan])
+def test_an_infinite_or_undefined_delay_is_refused(delay: float) -> None:
     with pytest.raises(ValueError, match="must be finite and not negative"):
-        requeue(after=after)
+        requeue(after=delay)

@@ -1,4 +1,4 @@
-"""The Store: the snapshot as bytes, changes that tell all, and a new snapshot in one step."""
+"""The Store: the snapshot as bytes, changes with old and new objects, and a new snapshot in a single step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TomeSpec(kp.Fields):
 
 
 class Tome(kp.Object[TomeSpec, None], group="example.io", version="v1", plural="tomes"):
-    """What these stores hold."""
+    """The kind of these stores."""
 
 
 Event = WatchEvent[Tome]
@@ -58,7 +58,7 @@ def relist(store: Store[Tome], *objects: Tome | kp.Malformed, version: str = "20
     return store.replace(version)
 
 
-def told(changes: Sequence[Change[Tome]]) -> list[tuple[str, str]]:
+def changes_of(changes: Sequence[Change[Tome]]) -> list[tuple[str, str]]:
     return [(change.type, change.key) for change in changes]
 
 
@@ -76,12 +76,12 @@ def test_each_event_is_a_change_with_old_and_new() -> None:
     assert (len(store), store.version) == (0, "3")
 
 
-def test_r_39_what_is_known_is_modified_and_what_is_not_is_added_whatever_the_event_says() -> None:
+def test_r_39_known_objects_are_modified_and_others_are_added_whatever_the_type_of_the_event() -> None:
     store = store_of(tome("a", 1))
-    assert told(store.update([added("a", 2), modified("b", 3)])) == [("MODIFIED", "a"), ("ADDED", "b")]
+    assert changes_of(store.update([added("a", 2), modified("b", 3)])) == [("MODIFIED", "a"), ("ADDED", "b")]
 
 
-def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
+def test_a_deletion_of_an_unknown_object_is_ignored() -> None:
     store = Store(Tome)
     assert store.update([deleted("a", 4)]) == []
     assert store.version == "4"
@@ -94,22 +94,25 @@ def test_the_same_version_again_is_not_a_change() -> None:
 
 def test_an_object_without_a_version_is_always_a_change() -> None:
     store = Store(Tome)
-    assert told(store.update([added("a", ""), modified("a", "", "x")])) == [("ADDED", "a"), ("MODIFIED", "a")]
+    assert changes_of(store.update([added("a", ""), modified("a", "", "x")])) == [
+        ("ADDED", "a"),
+        ("MODIFIED", "a"),
+    ]
     assert store.version == ""
 
 
-def test_bookmarks_move_the_version_and_failures_and_strangers_do_not() -> None:
+def test_bookmarks_advance_the_version_and_failures_and_other_kinds_do_not() -> None:
     store = store_of(tome("a", 1))
-    news: list[Event] = [
+    events: list[Event] = [
         kp.Bookmark("12"),
         kp.Bookmark(""),
         kp.WatchFailed(kp.Status()),
         kp.Unknown("NEW", b"{}"),
     ]
-    assert (store.update(news), store.version, len(store)) == ([], "12", 1)
+    assert (store.update(events), store.version, len(store)) == ([], "12", 1)
 
 
-def test_w_31_an_older_version_is_taken_and_flagged() -> None:
+def test_w_31_an_older_version_is_accepted_and_flagged() -> None:
     store = store_of(tome("a", 100))
     [change] = store.update([modified("a", 99)])
     assert (change.went_back, store.version) == (True, "99")
@@ -118,7 +121,7 @@ def test_w_31_an_older_version_is_taken_and_flagged() -> None:
     ] * 3
 
 
-def test_a_key_names_the_namespace_where_there_is_one() -> None:
+def test_a_key_contains_the_namespace_if_there_is_one() -> None:
     store = store_of(tome("a", 1, namespace="n"), tome("a", 2))
     assert set(store.entries()) == {"n/a", "a"} == {key_of("a", "n"), key_of("a")}
     assert "n/a" in store
@@ -129,7 +132,7 @@ def test_a_key_names_the_namespace_where_there_is_one() -> None:
     assert (first.metadata.resource_version, second.metadata.resource_version) == ("1", "2")
 
 
-def test_a_change_says_which_object_it_is() -> None:
+def test_a_change_identifies_its_object() -> None:
     store = Store(Tome)
     [change] = store.update([kp.Added(tome("a", 1, namespace="n"))])
     assert change.ref == kp.ObjectRef.to(Tome, "a", "n")
@@ -138,7 +141,7 @@ def test_a_change_says_which_object_it_is() -> None:
 # Reading
 
 
-def test_each_reader_has_an_object_of_its_own() -> None:
+def test_each_reader_gets_its_own_object() -> None:
     store = store_of(tome("a", 1, "x"))
     mine, yours = store.get("a"), store.get("a")
     assert mine is not None
@@ -148,7 +151,7 @@ def test_each_reader_has_an_object_of_its_own() -> None:
     assert [t.spec.title for t in store] == ["x"]
 
 
-def test_readers_see_the_moment_when_they_began() -> None:
+def test_readers_see_the_snapshot_at_which_they_began() -> None:
     store = store_of(tome("a", 1), tome("b", 2))
     seen_entries: list[str] = []
     for obj in store:
@@ -161,7 +164,7 @@ def test_readers_see_the_moment_when_they_began() -> None:
 # Snapshots
 
 
-def test_the_first_snapshot_is_initial_and_later_news_are_not() -> None:
+def test_the_first_snapshot_is_initial_and_later_changes_are_not() -> None:
     store = Store(Tome)
     first = relist(store, tome("a", 1), tome("b", 2))
     assert [(c.type, c.key, c.initial) for c in first] == [("ADDED", "a", True), ("ADDED", "b", True)]
@@ -174,17 +177,17 @@ def test_an_empty_snapshot_is_a_snapshot() -> None:
     assert (len(store), store.version) == (0, "10")
 
 
-def test_w_29_and_w_30_a_new_snapshot_tells_what_vanished_what_changed_and_nothing_else() -> None:
+def test_w_29_and_w_30_a_new_snapshot_reports_only_deleted_and_changed_objects() -> None:
     store = store_of(tome("gone", 1, "last"), tome("same", 2), tome("new", 3, "before"))
     changes = relist(store, tome("same", 2), tome("new", 13, "after"), tome("more", 14))
-    assert told(changes) == [("DELETED", "gone"), ("MODIFIED", "new"), ("ADDED", "more")]
+    assert changes_of(changes) == [("DELETED", "gone"), ("MODIFIED", "new"), ("ADDED", "more")]
     vanished, changed, _ = changes
     assert (vanished.assumed, vanished.new, vanished.object.spec.title) == (True, None, "last")
     assert changed.old_object is not None
     assert (changed.old_object.spec.title, changed.object.spec.title) == ("before", "after")
 
 
-def test_what_did_not_change_is_replayed_when_asked() -> None:
+def test_unchanged_objects_are_replayed_on_request() -> None:
     store = store_of(tome("same", 2))
     store.stage([tome("same", 2)])
     [change] = store.replace("20", replay=True)
@@ -199,13 +202,13 @@ def test_a_new_snapshot_takes_over_the_entries_that_did_not_change() -> None:
     assert store.entry("same") is old_entries
 
 
-def test_an_object_that_took_the_name_of_another_is_told_by_its_uid() -> None:
+def test_an_object_with_the_name_of_another_is_detected_by_its_uid() -> None:
     store = store_of(tome("a", 1, uid="one"), tome("b", 2, uid="two"))
     first, second = relist(store, tome("a", 11, uid="other"), tome("b", 12, uid="two"))
     assert (first.type, first.replaced, second.replaced) == ("MODIFIED", True, False)
 
 
-def test_nobody_sees_half_a_snapshot() -> None:
+def test_no_reader_sees_a_partial_snapshot() -> None:
     store = store_of(tome("a", 1))
     store.stage([tome("b", 2)])
     store.stage([added("c", 3)])
@@ -216,7 +219,7 @@ def test_nobody_sees_half_a_snapshot() -> None:
     assert set(store.entries()) == {"a"}
 
 
-def test_what_was_discarded_leaves_no_ghost() -> None:
+def test_a_discarded_snapshot_leaves_no_objects() -> None:
     store = store_of(tome("a", 1))
     store.stage([tome("ghost", 2)])
     store.discard()
@@ -224,19 +227,19 @@ def test_what_was_discarded_leaves_no_ghost() -> None:
     assert set(store.entries()) == {"a"}
 
 
-def test_w_18_a_streaming_list_takes_changes_and_deletions_before_its_end() -> None:
+def test_w_18_a_streaming_list_accepts_changes_and_deletions_before_its_end() -> None:
     store = Store(Tome)
     store.stage([added("a", 1), added("b", 2)])
     store.stage([modified("a", 3), deleted("b", 4), deleted("never", 5), kp.Bookmark("5")])
     store.stage([broken("c", "6", b'{"type":"ADDED","object":{"spec":7}}', kind="ADDED")])
     store.stage([broken("d", "7", b"{}", kind="ADDED"), broken("d", "8", b"{}", kind="DELETED")])
-    assert told(store.replace("8")) == [("ADDED", "a"), ("ADDED", "c")]
+    assert changes_of(store.replace("8")) == [("ADDED", "a"), ("ADDED", "c")]
 
 
-# What does not fit
+# Invalid objects
 
 
-def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
+def test_w_27_an_invalid_object_is_stored_unchanged() -> None:
     store = store_of(tome("a", 1))
     line = b'{"type":"MODIFIED","object":{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}}'
     [change] = store.update([broken("a", "2", line)])
@@ -249,9 +252,9 @@ def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
     assert store.update([broken("a", "2", line)]) == []
 
 
-def test_what_is_not_json_at_all_is_known_to_be_there() -> None:
+def test_an_object_that_is_not_json_is_known_to_exist() -> None:
     store = store_of(tome("a", 1))
-    assert told(store.update([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
+    assert changes_of(store.update([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
         ("ADDED", "b")
     ]
     assert store.entry("b") == CachedObject("2", b"")
@@ -260,23 +263,23 @@ def test_what_is_not_json_at_all_is_known_to_be_there() -> None:
     assert [t.metadata.name for t in store] == ["a"]
 
 
-def test_a_broken_object_is_deleted_as_any_other() -> None:
+def test_a_broken_object_is_deleted_like_any_other() -> None:
     store = store_of(tome("a", 1))
-    assert told(store.update([broken("a", "2", b"{}", kind="DELETED")])) == [("DELETED", "a")]
+    assert changes_of(store.update([broken("a", "2", b"{}", kind="DELETED")])) == [("DELETED", "a")]
     assert store.update([broken("a", "3", b"{}", kind="DELETED")]) == []
 
 
-def test_r_10_and_r_33_an_object_of_another_kind_is_no_news() -> None:
+def test_r_10_and_r_33_an_object_of_another_kind_is_no_change() -> None:
     store = store_of(tome("a", 1))
     pod = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}}'
     table = b'{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}}'
-    news: list[Event] = [broken("p", "2", pod, kind="ADDED"), broken("", "3", table, kind="ADDED")]
-    assert (store.update(news), set(store.entries()), store.version) == ([], {"a"}, "3")
+    events: list[Event] = [broken("p", "2", pod, kind="ADDED"), broken("", "3", table, kind="ADDED")]
+    assert (store.update(events), set(store.entries()), store.version) == ([], {"a"}, "3")
 
 
-def test_a_broken_item_of_a_list_is_kept_and_one_without_a_name_is_not() -> None:
+def test_a_broken_item_of_a_list_is_stored_unless_it_has_no_name() -> None:
     changes = relist(Store(Tome), broken("a", "1", b'{"spec":5}', kind=""), broken("", "2", b"{}", kind=""))
-    assert told(changes) == [("ADDED", "a")]
+    assert changes_of(changes) == [("ADDED", "a")]
     assert changes[0].new == CachedObject("1", b'{"spec":5}')
 
 
@@ -287,15 +290,15 @@ def test_metadata_alone_can_be_cached() -> None:
     )
     [change] = store.update([kp.Added(meta)])
     assert change.object.metadata.name == "a"
-    assert told_of_metadata(store) == ["a"]
+    assert metadata_changes(store) == ["a"]
 
 
-def told_of_metadata(store: Store[kp.Metadata[Tome]]) -> list[str]:
+def metadata_changes(store: Store[kp.Metadata[Tome]]) -> list[str]:
     store.update([broken("a", "2", b'{"type":"MODIFIED","object":{"kind":"Anything"}}')])
     return list(store.entries())
 
 
-# The whole
+# The complete Store
 
 
 NEWS = st.lists(
@@ -304,12 +307,14 @@ NEWS = st.lists(
 
 
 @given(st.lists(st.tuples(st.booleans(), NEWS), max_size=6))
-def test_what_comes_out_adds_up_to_what_is_in(rounds: list[tuple[bool, list[tuple[str, int, str]]]]) -> None:
+def test_the_changes_add_up_to_the_stored_objects(
+    rounds: list[tuple[bool, list[tuple[str, int, str]]]],
+) -> None:
     store = Store(Tome)
     seen_entries: dict[str, CachedObject] = {}
     make = {"ADDED": added, "MODIFIED": modified, "DELETED": deleted}
-    for relisted, news in rounds:
-        events = [make[kind](name, version) for name, version, kind in news]
+    for relisted, steps in rounds:
+        events = [make[kind](name, version) for name, version, kind in steps]
         if relisted:
             store.stage(events)
             changes = store.replace("9")
@@ -326,7 +331,7 @@ def test_what_comes_out_adds_up_to_what_is_in(rounds: list[tuple[bool, list[tupl
         assert store.entries() == seen_entries
 
 
-def test_the_garbage_collector_has_nothing_to_walk() -> None:
+def test_the_entries_are_not_tracked_by_the_garbage_collector() -> None:
     store = store_of(*(tome(f"t{n}", n) for n in range(1, 50)))
     import gc
 
@@ -347,7 +352,7 @@ def test_the_second_snapshot_is_not_initial_though_the_first_was_empty() -> None
     assert [change.initial for change in relist(store, tome("a", 6), version="6")] == [False]
 
 
-def test_a_broken_object_that_did_not_change_is_not_told_again_by_a_relist() -> None:
+def test_an_unchanged_broken_object_is_not_reported_again_by_a_relist() -> None:
     store = store_of(broken("a", "7", b'{"spec":1}', kind="ADDED"))
     assert relist(store, broken("a", "7", b'{"spec":1}', kind="ADDED")) == []
 
@@ -360,27 +365,27 @@ def test_the_entries_that_were_handed_out_are_a_snapshot() -> None:
     assert len(store.entries()) == 1
 
 
-# What is found out while a new snapshot comes
+# Changes while a new snapshot arrives
 
 
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.sampled_from("amd")), max_size=12)),
     st.lists(st.booleans(), max_size=12),
 )
-def test_commit_tells_the_difference_of_two_snapshots_however_they_came(
+def test_a_commit_reports_the_difference_of_two_snapshots_however_they_arrived(
     snapshots: list[list[tuple[int, int, str]]], crossed: list[bool]
 ) -> None:
     store: Store[Tome] = Store(Tome)
-    for at, news in enumerate(snapshots):
+    for index, events in enumerate(snapshots):
         old_entries = store.entries()
         store.stage(())
-        for number, version, kind in news:
+        for number, version, kind in events:
             make = {"a": added, "m": modified, "d": deleted}[kind]
             store.stage([make(f"t{number}", version, str(version))])
-        if at < len(crossed) and crossed[at]:
-            store.update([modified("t0", 7)])  # the old snapshot goes on meanwhile
+        if index < len(crossed) and crossed[index]:
+            store.update([modified("t0", 7)])  # the old snapshot continues to be updated
             old_entries = store.entries()
-        changes = store.replace(str(100 + at))
+        changes = store.replace(str(100 + index))
         new_entries = store.entries()
         assert {change.key: (change.old, change.new) for change in changes} == {
             key: (old_entries.get(key), new_entries.get(key))
@@ -393,7 +398,7 @@ def test_commit_tells_the_difference_of_two_snapshots_however_they_came(
             assert change.type == ("MODIFIED" if old and new else "ADDED" if new else "DELETED")
 
 
-def test_an_unchanged_snapshot_keeps_its_entries_and_tells_nothing() -> None:
+def test_an_unchanged_snapshot_keeps_its_entries_and_reports_no_change() -> None:
     store = store_of(tome("a", 1), tome("b", 2))
     old_entries = store.entries()
     assert relist(store, tome("b", 2), tome("a", 1)) == []
@@ -403,7 +408,7 @@ def test_an_unchanged_snapshot_keeps_its_entries_and_tells_nothing() -> None:
 # Transforms and limits
 
 
-def test_a_transform_makes_the_bytes_that_are_kept_and_versions_stay() -> None:
+def test_a_transform_returns_the_stored_bytes_and_versions_stay() -> None:
     store = Store(Tome, transform=lambda raw: raw.replace(b"secret", b"******"))
     store.stage([tome("a", 1, "secret"), broken("b", "2", b'{"spec":"secret"}', kind="")])
     store.replace("10")
@@ -414,7 +419,7 @@ def test_a_transform_makes_the_bytes_that_are_kept_and_versions_stay() -> None:
     assert removed.object.spec.title == "******"
 
 
-def test_a_store_that_is_full_says_of_what_and_how_much() -> None:
+def test_the_error_of_a_full_store_names_the_kind_and_the_size() -> None:
     few = Store(Tome, max_objects=2)
     few.stage([tome("a", 1), tome("b", 2)])
     few.replace("2")
@@ -428,7 +433,7 @@ def test_a_store_that_is_full_says_of_what_and_how_much() -> None:
         small.update([added("b", 2, "x" * 1000)])
 
 
-def test_the_size_follows_what_is_kept() -> None:
+def test_the_size_is_that_of_the_stored_objects() -> None:
     store = Store(Tome)
     store.update([added("a", 1, "x"), modified("a", 2, "xxx"), added("b", 3)])
     assert store.size == sum(len(entry.raw) for entry in store.entries().values())

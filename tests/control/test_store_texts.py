@@ -1,4 +1,4 @@
-"""The Store keeps the text that the server sent: watched, in pages, in pieces or streamed."""
+"""The Store retains the text that the server sent: watched, in pages, in pieces or streamed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Spec(kp.Fields):
 
 
 class Note(kp.Object[Spec, None], group="x.io", version="v1"):
-    """A kind that knows next to nothing of its objects."""
+    """A kind that declares almost no fields."""
 
 
 class Settings(kp.KubeObject, version="v1", kind="ConfigMap", plural="configmaps"):
-    """A kind without its data."""
+    """A kind whose class lacks its data."""
 
 
 class Realm(kp.Object[Spec, None], group="x.io", version="v1", namespaced=False):
@@ -40,13 +40,13 @@ class Realm(kp.Object[Spec, None], group="x.io", version="v1", namespaced=False)
 
 
 class Eager(kp.Object[Spec, None], group="x.io", version="v1", kind="Note", plural="notes"):
-    """A kind with code of its own."""
+    """A kind with its own code."""
 
     def __post_init__(self) -> None:
         assert self.kind
 
 
-# More levels than msgspec follows on any Python.
+# More levels than msgspec decodes on any Python.
 _LEVELS: Final = 1_100 if sys.version_info < (3, 12) else 6_000
 DEEP: Final = '{"a":[' * _LEVELS + "]}" * _LEVELS
 
@@ -62,7 +62,9 @@ values: Final[st.SearchStrategy[Any]] = st.recursive(
 
 @st.composite
 def texts(draw: Callable[[Any], Any], number: int) -> str:
-    """The JSON of an object: any keys, in any order, short or long, with blanks and escapes, or deep."""
+    """Draw the JSON of an object: any keys, in any order, short or long, with spaces and escapes, or deeply
+    nested.
+    """
     metadata: dict[str, Any] = {
         "name": f"o{number}",
         "namespace": "n",
@@ -82,10 +84,10 @@ def texts(draw: Callable[[Any], Any], number: int) -> str:
     comma, colon = draw(st.sampled_from(((",", ":"), (", ", ": "), (" ,\t", " :"))))
     ascii_only = draw(st.booleans())
 
-    def written(value: Any) -> str:
+    def write_json(value: Any) -> str:
         return str(json.dumps(value, separators=(comma, colon), ensure_ascii=ascii_only))
 
-    members = [f"{written(key)}{colon}{written(parts[key])}" for key in keys]
+    members = [f"{write_json(key)}{colon}{write_json(parts[key])}" for key in keys]
     if draw(st.integers(0, 19)) == 0:
         members.insert(draw(st.integers(0, len(members))), f'"deep"{colon}{DEEP}')
     return f"{{{comma.join(members)}}}"
@@ -96,7 +98,7 @@ def several(draw: Callable[[Any], Any]) -> list[bytes]:
     return [draw(texts(number)).encode() for number in range(draw(st.integers(1, 4)))]
 
 
-def cut(data: bytes, ends: list[int]) -> list[bytes]:
+def split(data: bytes, ends: list[int]) -> list[bytes]:
     offsets = sorted({end % (len(data) + 1) for end in ends} | {0, len(data)})
     return [data[start:end] for start, end in pairwise(offsets)]
 
@@ -106,7 +108,7 @@ def watched(
 ) -> list[Any]:
     decoder: WatchDecoder[Any] = WatchDecoder(kind, **options)
     stream = b"".join(b'{"type":"ADDED","object":%b%b}\n' % (text, extra) for text in objects)
-    return [event for chunk in cut(stream, ends) for event in decoder.feed(chunk)] + decoder.finish()
+    return [event for chunk in split(stream, ends) for event in decoder.feed(chunk)] + decoder.finish()
 
 
 def listed(objects: list[bytes], kind: str = "NoteList", version: str = "x.io/v1") -> bytes:
@@ -114,38 +116,38 @@ def listed(objects: list[bytes], kind: str = "NoteList", version: str = "x.io/v1
     return head % (kind.encode(), version.encode()) + b",".join(objects) + b"]}"
 
 
-def kept(news: list[Any], *, stage: bool, kind: Any = Note, **options: Any) -> dict[str, bytes]:
+def stored_texts(events: list[Any], *, stage: bool, kind: Any = Note, **options: Any) -> dict[str, bytes]:
     store: Store[Any] = Store(kind, **options)
     if stage:
-        store.stage(news)
+        store.stage(events)
         store.replace("9")
     else:
-        store.update(news)
+        store.update(events)
     return {key: entry.raw for key, entry in store.entries().items()}
 
 
 @settings(max_examples=examples(40))
 @given(several(), st.lists(st.integers(0, 100_000), max_size=6), st.sampled_from((b"", b',"extra":{"a":{}}')))
-def test_the_store_holds_the_text_that_was_sent_however_it_came(
+def test_the_store_retains_the_sent_text_however_it_arrived(
     objects: list[bytes], ends: list[int], extra: bytes
 ) -> None:
     expected = {f"n/o{number}": text for number, text in enumerate(objects)}
     events = watched(objects, ends, extra)
-    assert kept(events, stage=False) == expected
-    assert kept(events, stage=True) == expected
+    assert stored_texts(events, stage=False) == expected
+    assert stored_texts(events, stage=True) == expected
     page = read_page(listed(objects), Note)
-    assert kept([*page.items, *page.malformed], stage=True) == expected
+    assert stored_texts([*page.items, *page.malformed], stage=True) == expected
     decoder = ListDecoder(Note)
-    items = [item for chunk in cut(listed(objects), ends) for item in decoder.feed(chunk)]
-    assert kept([*items, *decoder.finish()], stage=True) == expected
+    items = [item for chunk in split(listed(objects), ends) for item in decoder.feed(chunk)]
+    assert stored_texts([*items, *decoder.finish()], stage=True) == expected
     for kind in (kp.Dynamic, kp.Metadata, Eager):
-        assert kept(watched(objects, ends, extra, kind), stage=False, kind=kind) == expected
+        assert stored_texts(watched(objects, ends, extra, kind), stage=False, kind=kind) == expected
     strict = watched(objects, ends, extra, strict=True)
-    assert kept(strict, stage=False) == expected
+    assert stored_texts(strict, stage=False) == expected
 
 
 @given(texts(0), st.booleans())
-def test_the_readings_of_a_text_agree_or_all_refuse(text: str, touched: bool) -> None:
+def test_all_decoders_of_a_text_agree_or_refuse_it(text: str, touched: bool) -> None:
     data = text.encode()
     [event] = watched([data], [], b"")
     views = [event.object, decode(data, Note), decode(data, Note, checked=True)]
@@ -154,7 +156,7 @@ def test_the_readings_of_a_text_agree_or_all_refuse(text: str, touched: bool) ->
             assert view.metadata.labels == views[0].metadata.labels
             assert view.spec.title == views[0].spec.title
         assert view == views[0]
-        assert kept([view], stage=True) == {"n/o0": data}
+        assert stored_texts([view], stage=True) == {"n/o0": data}
     deep = DEEP in text
     for kind in (Note, Eager):
         if deep:
@@ -176,12 +178,13 @@ sizes = pytest.mark.parametrize("text", [SHORT, LARGE], ids=["short", "long"])
 
 
 @sizes
-def test_an_object_behind_the_object_of_a_line_is_not_kept_with_it(text: bytes) -> None:
-    # The key "object" twice: JSON means the last. A front has shown the first, whose text cannot be told.
+def test_a_second_object_of_a_line_is_not_stored_with_the_first(text: bytes) -> None:
+    # The key "object" occurs twice: in JSON the last value counts. A prefix contains the first, whose text is
+    # unknown.
     other = b'{"metadata":{"name":"other","resourceVersion":"5"}}'
-    twice = kept(watched([text], [], b',"object":%b' % other), stage=False)
+    twice = stored_texts(watched([text], [], b',"object":%b' % other), stage=False)
     assert twice == ({"other": other} if text is SHORT else {"n/o0": b""})
-    assert kept(watched([text], [], b',"extra":{}'), stage=False) == {"n/o0": text}
+    assert stored_texts(watched([text], [], b',"extra":{}'), stage=False) == {"n/o0": text}
     for type_ in (b"ADDED", b"MODIFIED", b"DELETED"):
         for count in (1, 3):
             for extra in (b',"object":%b' % other, b',"obj\\u0065ct":%b' % other, b',"extra":{}'):
@@ -191,13 +194,13 @@ def test_an_object_behind_the_object_of_a_line_is_not_kept_with_it(text: bytes) 
                 assert [event.raw for event in events] == [expected] * count
 
 
-def test_neighbours_and_cuts_do_not_decide_what_is_kept() -> None:
+def test_neighbours_and_chunk_boundaries_do_not_affect_the_stored_text() -> None:
     large = LARGE.replace(b"o0", b"o1")
     for ends in ([], [len(SHORT) + 27], [5, 90]):
-        assert kept(watched([SHORT, large], ends, b""), stage=False) == {"n/o0": SHORT, "n/o1": large}
+        assert stored_texts(watched([SHORT, large], ends, b""), stage=False) == {"n/o0": SHORT, "n/o1": large}
 
 
-def test_items_without_a_kind_get_it_from_the_resource_and_are_kept_as_they_came() -> None:
+def test_items_without_a_kind_get_it_from_the_resource_and_are_stored_unchanged() -> None:
     text = b'{"metadata":{"name":"a","namespace":"n"},"data":{"x":"1"}}'
     resource = kp.Resource("", "v1", "ConfigMap", "configmaps")
     body = listed([text], "ConfigMapList", "v1")
@@ -215,7 +218,7 @@ def test_items_without_a_kind_get_it_from_the_resource_and_are_kept_as_they_came
 
 
 @sizes
-def test_a_dynamic_keeps_unknown_metadata_and_what_nobody_changed(text: bytes) -> None:
+def test_a_dynamic_object_preserves_unknown_metadata_and_unchanged_values(text: bytes) -> None:
     data = text.replace(b'"labels"', b'"unheardOf":{ "x": 1 },"labels"')
     kinds: tuple[Any, ...] = (kp.Dynamic, kp.Metadata, Note)
     for kind in kinds:
@@ -227,7 +230,7 @@ def test_a_dynamic_keeps_unknown_metadata_and_what_nobody_changed(text: bytes) -
         assert json.loads(again)["status"] == {"s": {}}
 
 
-def test_an_object_without_a_version_is_lost_wherever_it_stands() -> None:
+def test_an_object_without_a_version_is_lost_wherever_it_occurs() -> None:
     bare = SHORT.replace(b'"resourceVersion":"1",', b"").replace(b"o0", b"o9")
     for objects in ([bare, SHORT], [SHORT, bare], [bare]):
         [(_, received)] = resync.digest(watched(objects, [], b""))
@@ -235,14 +238,14 @@ def test_an_object_without_a_version_is_lost_wherever_it_stands() -> None:
         assert received.lost
 
 
-def test_a_nameless_event_is_malformed_whatever_is_beside_it() -> None:
+def test_an_event_without_a_name_is_malformed_whatever_surrounds_it() -> None:
     nameless = SHORT.replace(b'"name":"o0",', b'"name":"",')
     for objects in ([nameless], [nameless, SHORT], [LARGE, nameless], [nameless, LARGE]):
         matches = {type(event).__name__ for event in watched(objects, [], b"")}
         assert matches == {"Malformed", "Added"} if len(objects) == 2 else {"Malformed"}
 
 
-def test_a_namespace_behind_the_cut_is_seen_where_the_class_has_none() -> None:
+def test_a_namespace_after_the_prefix_is_detected_for_a_kind_without_namespaces() -> None:
     for key in (b'"namespace"', b'"n\\u0061mespace"'):
         text = LARGE.replace(b'"namespace":"n",', b"").replace(b'{"a":"b"}', b'{"a":"b"},%b:"late"' % key)
         text = text.replace(b"Note", b"Realm")
@@ -255,17 +258,17 @@ deep_texts = pytest.mark.parametrize("pad", [b"", b"x" * 3_000], ids=["short", "
 
 
 @deep_texts
-def test_a_deeply_nested_object_is_kept_and_hides_no_other(pad: bytes) -> None:
+def test_a_deeply_nested_object_is_stored_and_hides_no_other(pad: bytes) -> None:
     deep = OBJECT % (b"u" * 36, pad, b',"deep":' + DEEP.encode())
     other = SHORT.replace(b"o0", b"o1")
     expected = {"n/o0": deep, "n/o1": other}
     page = read_page(listed([deep, other]), Note)
     assert page.malformed == []
     decoder = ListDecoder(Note)
-    pieces = [item for chunk in cut(listed([deep, other]), [100, 5_000]) for item in decoder.feed(chunk)]
+    pieces = [item for chunk in split(listed([deep, other]), [100, 5_000]) for item in decoder.feed(chunk)]
     extra = watched([deep, other], [], b',"extra":{}')
-    for news in (extra, page.items, [*pieces, *decoder.finish()], watched([deep, other], [], b"")):
-        assert kept(list(news), stage=True) == expected
+    for events in (extra, page.items, [*pieces, *decoder.finish()], watched([deep, other], [], b"")):
+        assert stored_texts(list(events), stage=True) == expected
     for obj in (decode(deep, Note), page.items[0]):
         assert (obj.metadata.name, obj.metadata.labels, obj.spec.title) == ("o0", {"a": "b"}, "t")
         assert copy.deepcopy(obj).spec == pickle.loads(pickle.dumps(obj)).spec == obj.spec
@@ -278,7 +281,7 @@ def test_a_deeply_nested_object_is_kept_and_hides_no_other(pad: bytes) -> None:
     assert reply.value.metadata.name == "o0"
 
 
-def test_deep_values_cannot_be_written_copied_or_pickled_and_say_so() -> None:
+def test_writing_copying_or_pickling_deep_values_is_a_clear_error() -> None:
     value: Any = 0
     for _ in range(sys.getrecursionlimit() * 20):
         value = [value]
@@ -301,20 +304,20 @@ def test_bytes_that_are_not_utf_8_are_malformed_in_events_and_in_lists(bad: byte
     for kind in kinds:
         [event] = watched([bad], [], b"", kind)
         assert isinstance(event, Malformed)
-        kept([event], stage=False, kind=kind)
+        stored_texts([event], stage=False, kind=kind)
         page = read_page(listed([bad]), kind)
         assert len(page.malformed) == 1
-        kept([*page.malformed], stage=True, kind=kind)
+        stored_texts([*page.malformed], stage=True, kind=kind)
 
 
-def test_an_unknown_event_whose_version_is_not_utf_8_is_passed_over() -> None:
+def test_an_unknown_event_whose_version_is_not_utf_8_is_skipped() -> None:
     [event] = WatchDecoder(Note).feed(b'{"type":"NEWS","object":{"metadata":{"resourceVersion":"\xff"}}}\n')
     [(_, received)] = resync.digest([event])
     assert isinstance(received, resync.Received)
     assert received.version == ""
 
 
-def test_a_line_that_is_broken_behind_its_front_is_kept_without_a_text() -> None:
+def test_a_line_that_is_broken_after_its_prefix_is_stored_without_a_text() -> None:
     store: Store[Note] = Store(Note)
     broken = LARGE.replace(b'"status":', b'"status"')
     for extra in (b"", b"  "):
@@ -325,7 +328,7 @@ def test_a_line_that_is_broken_behind_its_front_is_kept_without_a_text() -> None
     assert "n/o0" in store
 
 
-def test_another_kinds_list_is_refused_and_so_is_a_list_of_nothing() -> None:
+def test_a_list_of_another_kind_or_without_a_kind_is_refused() -> None:
     for kind, version in (("SecretList", "v1"), ("NoteList", "x.io/v1")):
         with pytest.raises(RemoteProtocolError, match="although a list of Settings"):
             read_page(listed([], kind, version), Settings)
@@ -340,7 +343,7 @@ def test_another_kinds_list_is_refused_and_so_is_a_list_of_nothing() -> None:
 
 
 @sizes
-def test_a_key_that_stands_twice_changes_no_identity(text: bytes) -> None:
+def test_a_repeated_key_changes_no_identity(text: bytes) -> None:
     twice = text.replace(
         b'"spec"', b'"metadata":{"name":"other","namespace":"n","resourceVersion":"7"},"spec"'
     )
@@ -351,7 +354,7 @@ def test_a_key_that_stands_twice_changes_no_identity(text: bytes) -> None:
         assert obj.metadata.name == name
 
 
-def test_asdict_and_replace_read_what_was_not_read() -> None:
+def test_asdict_and_replace_decode_undecoded_values() -> None:
     obj = decode(SHORT, Note)
     assert kp.asdict(obj)["spec"] == Spec(title="t")
     assert kp.asdict(obj.metadata)["labels"] == {"a": "b"}

@@ -1,4 +1,4 @@
-"""Dropping managed fields: what comes out is what reading, dropping and writing would give."""
+"""Dropping managed fields: the result equals that of decoding, dropping and encoding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def without(text: bytes) -> Any:
     values | st.just(FIELDS) | st.lists(objects, min_size=1, max_size=2),
     st.booleans(),
 )
-def test_any_object_comes_out_without_its_managed_fields_and_else_as_it_was(
+def test_any_object_loses_only_its_managed_fields(
     prefix: list[tuple[str, Any]],
     meta: list[tuple[str, Any]],
     suffix: list[tuple[str, Any]],
@@ -58,15 +58,15 @@ def test_any_object_comes_out_without_its_managed_fields_and_else_as_it_was(
 
 
 @given(objects | values)
-def test_any_json_comes_out_as_it_was_but_for_them(value: Any) -> None:
+def test_any_json_is_unchanged_except_for_managed_fields(value: Any) -> None:
     for separators in ((",", ":"), (", ", ": ")):
         text = json.dumps(value, separators=separators).encode()
         assert json.loads(drop_managed_fields(text)) == without(text)
 
 
 @given(st.binary(max_size=40))
-@example(b"}]}}")  # what is cut out is not read, so nobody sees that it was broken
-def test_what_is_not_json_loses_its_managed_fields_at_most(junk: bytes) -> None:
+@example(b"}]}}")  # removed bytes are not decoded, so that their defects are not detected
+def test_text_that_is_not_json_loses_at_most_its_managed_fields(junk: bytes) -> None:
     prefix = b'{"metadata":{"name":"a"'
     text = prefix + b',"managedFields":[' + junk
     try:
@@ -83,7 +83,7 @@ def test_what_is_not_json_loses_its_managed_fields_at_most(junk: bytes) -> None:
         b'{"kind":"A","metadata":{"name":"a","managedFields":[{"f":{}}]}}',
     ],
 )
-def test_the_texts_of_servers_are_cut_and_never_read(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_servers_are_cut_without_decoding(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(_transforms, "_reencode")
     assert json.loads(drop_managed_fields(text)) == without(text)
 
@@ -102,5 +102,5 @@ def test_the_texts_of_servers_are_cut_and_never_read(text: bytes, monkeypatch: p
         b'{"metadata":{"managedFields":null}}',
     ],
 )
-def test_what_only_looks_like_them_is_not_mistaken(text: bytes) -> None:
+def test_text_that_only_resembles_managed_fields_is_not_removed(text: bytes) -> None:
     assert json.loads(drop_managed_fields(text)) == without(text)

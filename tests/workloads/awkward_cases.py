@@ -1,4 +1,4 @@
-"""Courses that are interrupted, selectors and limits that are unusual, and specs that are refused."""
+"""Interrupted courses, unusual selectors and limits, and refused specs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 from cron_cases import MISS, change_cron, cronjob
 from daemon_cases import agent_image, daemonset, no_nodes, nodes
 from deployment_cases import WEB, change, create, deployment, image, rolling
-from job_cases import FAILED, change_job, done, failed, job, on_exit
+from job_cases import FAILED, change_job, failed, job, on_exit, succeeded
 from set_cases import change_set, set_image, statefulset
 from workload_steps import APPS, Case, Json, Relabel, Remove, Report, Send, Step, Wait
 
@@ -18,7 +18,7 @@ DELETE: Final = Send("DELETE", APPS, "daemonsets/agent")
 
 
 def expressions(*rows: tuple[str, ...]) -> Json:
-    """A selector of a key, an operator and values each."""
+    """Return a selector from keys, each with an operator and its values."""
     return {"matchExpressions": [
         {"key": key, "operator": operator, **({"values": values} if values else {})}
         for key, operator, *values in rows
@@ -26,7 +26,7 @@ def expressions(*rows: tuple[str, ...]) -> Json:
 
 
 def daemons(case: str, count: int, *steps: Step) -> Case:
-    """A case with nodes of its own, and a DaemonSet that is deleted with them."""
+    """Return a case with its own nodes, and a DaemonSet that is deleted with them."""
     return Case(case, (*nodes(case, count), *steps, DELETE, *no_nodes(case, count)))
 
 
@@ -77,7 +77,7 @@ AWKWARD: Final = (
     Case("job-successes-by-count", (
         job(completionMode=INDEXED, completions=5, parallelism=5, backoffLimitPerIndex=0,
             successPolicy={"rules": [{"succeededIndexes": "0"}, {"succeededCount": 3}]}),
-        Report(5), failed(1, index="0"), done(1, "1"), done(1, "2"), done(1, "4"), Wait(2),
+        Report(5), failed(1, index="0"), succeeded(1, "1"), succeeded(1, "2"), succeeded(1, "4"), Wait(2),
     )),
     Case("job-successes-refused", (
         successes(), successes({}), successes({"succeededIndexes": "2-5"}),
@@ -102,16 +102,16 @@ AWKWARD: Final = (
     )),
     Case("job-fixed", (
         job(completions=3, parallelism=3), change_job(completions=2), change_job(completionMode=INDEXED),
-        change_job(parallelism=1, backoffLimit=2, suspend=True), done(1),
+        change_job(parallelism=1, backoffLimit=2, suspend=True), succeeded(1),
     )),
     Case("job-fixed-in-tandem", (
         job(completionMode=INDEXED, completions=3, parallelism=3), change_job(completions=2),
-        change_job(completions=2, parallelism=2), change_job(completions=4, parallelism=4), done(1, "3"),
-        done(9),
+        change_job(completions=2, parallelism=2), change_job(completions=4, parallelism=4), succeeded(1, "3"),
+        succeeded(9),
     )),
     Case("job-suspended-when-done", (
-        job(completions=3, parallelism=3), done(1), change_job(suspend=True), change_job(suspend=False),
-        done(1), done(9),
+        job(completions=3, parallelism=3), succeeded(1), change_job(suspend=True), change_job(suspend=False),
+        succeeded(1), succeeded(9),
     )),
     Case("job-suspended-when-failed", (
         job(backoffLimit=0, parallelism=2, completions=2), Report(2), failed(1), change_job(suspend=True),

@@ -1,4 +1,4 @@
-"""CronJobs and quotas. The time of a schedule is made to be past by writing when it was met last."""
+"""CronJobs and quotas. A schedule becomes due by writing an earlier last schedule time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STATUS: Final = "cronjobs/tick/status"
 
 
 def cronjob(schedule: str = "0 0 1 6 *", **spec: Any) -> Send:
-    """Create a CronJob; its spec as in the API."""
+    """Create a CronJob; its spec has the form of the API."""
     work = {"backoffLimit": 0, "template": template(labels={"app": "tick"}, restartPolicy="Never")}
     spec_: Json = {
         "schedule": schedule,
@@ -54,7 +54,7 @@ CRONJOBS: Final = (
 
 
 def quota(name: str = "q", **hard: str) -> Send:
-    """Create a quota; names of resources with _ for what Python does not allow in names."""
+    """Create a quota; names of resources have _ for characters that Python does not allow in names."""
     limits = {_name(name_): amount for name_, amount in hard.items()}
     return Send("POST", CORE, "resourcequotas", {"metadata": {"name": name}, "spec": {"hard": limits}})
 

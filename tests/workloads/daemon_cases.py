@@ -1,4 +1,4 @@
-"""DaemonSets: who gets a pod, and how pods are replaced."""
+"""DaemonSets: the nodes that get a pod, and the replacement of pods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NODES: Final = "/api/v1/nodes"
 
 
 def nodes(case: str, count: int) -> tuple[Ask, ...]:
-    """Create the nodes of a case, which no other case uses."""
+    """Create the nodes of a case, which are used by no other case."""
     names = [f"{case}-{number}" for number in range(count)]
     return tuple(Ask("POST", NODES, {"metadata": {"name": name, "labels": {"case": case}}}) for name in names)
 

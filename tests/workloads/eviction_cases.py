@@ -1,4 +1,4 @@
-"""Evictions and the budgets that allow or refuse them; quotas that are met from several sides."""
+"""Evictions and the budgets that allow or refuse them; quotas that several controllers use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def evict_with(name: str, body: Json) -> Send:
 
 
 def lone(name: str, **spec: Any) -> Send:
-    """Create a pod that nobody owns."""
+    """Create a pod without an owner."""
     pod_spec = {"containers": [{"name": "c", "image": "i"}], **spec}
     return Send("POST", CORE, "pods", {"metadata": {"name": name, "labels": WEB}, "spec": pod_spec})
 

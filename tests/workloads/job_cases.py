@@ -1,4 +1,4 @@
-"""Jobs: how they complete, fail, count, wait, are suspended, and what their policies do."""
+"""Jobs: how they complete, fail, count, wait and are suspended, and the effects of their policies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def failed(count: int, code: int = 1, index: str | None = None) -> Report:
     return Report(count, FAILED, ready=False, exit_code=code, index=index)
 
 
-def done(count: int, index: str | None = None) -> Report:
+def succeeded(count: int, index: str | None = None) -> Report:
     return Report(count, DONE, ready=False, exit_code=0, index=index)
 
 
@@ -34,18 +34,18 @@ def on_exit(action: str, *codes: int, operator: str = "In") -> Json:
 
 
 JOBS: Final = (
-    Case("job", (job(), Report(1), done(1))),
+    Case("job", (job(), Report(1), succeeded(1))),
     Case(
         "job-of-many",
         (
             job(completions=5, parallelism=2),
             Report(2),
-            done(1),
+            succeeded(1),
             Report(9),
-            done(2),
+            succeeded(2),
             change_job(parallelism=4),
             Report(9),
-            done(9),
+            succeeded(9),
         ),
     ),
     Case(
@@ -53,9 +53,9 @@ JOBS: Final = (
         (
             job(parallelism=3, completions=None),
             Report(3),
-            done(1),
-            done(1),
-            done(1),
+            succeeded(1),
+            succeeded(1),
+            succeeded(1),
         ),
     ),
     Case(
@@ -71,10 +71,13 @@ JOBS: Final = (
     ),
     Case("job-fails-at-once", (job(backoffLimit=0, parallelism=3, completions=3), Report(3), failed(1))),
     Case(
-        "job-recovers", (job(completions=2, parallelism=2), failed(1), done(1), Wait(11), Report(1), done(1))
+        "job-recovers",
+        (job(completions=2, parallelism=2), failed(1), succeeded(1), Wait(11), Report(1), succeeded(1)),
     ),
     Case("job-deadline", (job(activeDeadlineSeconds=8), Report(1), Wait(10))),
-    Case("job-loses-a-pod", (job(completions=2, parallelism=2), Report(2), Remove(1), Wait(11), done(9))),
+    Case(
+        "job-loses-a-pod", (job(completions=2, parallelism=2), Report(2), Remove(1), Wait(11), succeeded(9))
+    ),
     Case(
         "job-suspended",
         (
@@ -84,25 +87,25 @@ JOBS: Final = (
             change_job(suspend=True),
             change_job(suspend=False),
             Report(2),
-            done(2),
+            succeeded(2),
         ),
     ),
-    Case("job-cleaned-up", (job(ttlSecondsAfterFinished=5), done(1), Wait(7))),
-    Case("job-restarted-in-place", (job(policy="OnFailure", backoffLimit=2), Report(1), done(1))),
+    Case("job-cleaned-up", (job(ttlSecondsAfterFinished=5), succeeded(1), Wait(7))),
+    Case("job-restarted-in-place", (job(policy="OnFailure", backoffLimit=2), Report(1), succeeded(1))),
     Case(
         "job-indexed",
         (
             job(completionMode="Indexed", completions=6, parallelism=3),
             Report(3),
-            done(1, "1"),
+            succeeded(1, "1"),
             Report(9),
-            done(1, "0"),
+            succeeded(1, "0"),
             failed(1, index="2"),
             Wait(11),
             Report(9),
-            done(9),
+            succeeded(9),
             Report(9),
-            done(9),
+            succeeded(9),
         ),
     ),
     Case(
@@ -117,10 +120,10 @@ JOBS: Final = (
             ),
             Report(3),
             failed(1, index="0"),
-            done(1, "2"),
+            succeeded(1, "2"),
             Wait(11),
             failed(1, index="0"),
-            done(1, "1"),
+            succeeded(1, "1"),
             Wait(2),
         ),
     ),
@@ -173,7 +176,7 @@ JOBS: Final = (
             ),
             Report(2),
             failed(1, 42, "0"),
-            done(1, "1"),
+            succeeded(1, "1"),
             Wait(2),
         ),
     ),
@@ -187,9 +190,9 @@ JOBS: Final = (
                 successPolicy={"rules": [{"succeededIndexes": "0,2-3", "succeededCount": 2}]},
             ),
             Report(5),
-            done(1, "1"),
-            done(1, "0"),
-            done(1, "3"),
+            succeeded(1, "1"),
+            succeeded(1, "0"),
+            succeeded(1, "3"),
             Wait(2),
         ),
     ),
@@ -201,7 +204,7 @@ JOBS: Final = (
             change_job(parallelism=2),
             change_job(parallelism=0),
             change_job(parallelism=1),
-            done(1),
+            succeeded(1),
         ),
     ),
     Case(
@@ -209,7 +212,7 @@ JOBS: Final = (
         (
             job(completions=3, parallelism=3),
             Report(2),
-            done(1),
+            succeeded(1),
             Send("DELETE", BATCH, "jobs/work?propagationPolicy=Background"),
         ),
     ),
@@ -218,7 +221,7 @@ JOBS: Final = (
         (
             job(completions=3, parallelism=3),
             Report(2),
-            done(1),
+            succeeded(1),
             Send("DELETE", BATCH, "jobs/work?propagationPolicy=Orphan"),
         ),
     ),
@@ -227,9 +230,9 @@ JOBS: Final = (
         (
             job(completionMode="Indexed", completions=3, parallelism=3),
             Report(3),
-            done(1, "0"),
+            succeeded(1, "0"),
             change_job(completions=2, parallelism=2),
-            done(1, "1"),
+            succeeded(1, "1"),
         ),
     ),
     Case("job-of-another", (job(managedBy="example.com/other"),)),

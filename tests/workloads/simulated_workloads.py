@@ -37,10 +37,12 @@ class SimulatedCluster:
 
 
 def settle(cluster: sim.Cluster) -> None:
-    """Let time pass while something is due within the second or so for which a controller gathers changes."""
+    """Advance the time while something is due within about a second, the time for which a controller gathers
+    changes.
+    """
     cluster.settle()
-    while (due := cluster.next_due) is not None and due <= cluster.now + 1.05:
-        cluster.advance_to(due)
+    while (next_time := cluster.next_due) is not None and next_time <= cluster.now + 1.05:
+        cluster.advance_to(next_time)
     cluster.advance(1.1)
 
 
@@ -52,13 +54,13 @@ def sim_stamp(cluster: sim.Cluster) -> str:
 
 
 def outcomes(case: Case) -> Iterator[Json]:
-    """What there is after each step of a case."""
+    """Return the outcome after each step of a case."""
     simulated = SimulatedCluster()
     yield from course(simulated, case)
 
 
 def course(simulated: SimulatedCluster, case: Case) -> Iterator[Json]:
-    """Take the steps of a case in a cluster that is there."""
+    """Take the steps of a case in an existing cluster."""
     namespace = f"w-{case.name}"
     simulated.send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     simulated.cluster.settle()

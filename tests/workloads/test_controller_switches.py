@@ -1,4 +1,4 @@
-"""Which controllers a cluster runs, and what a test does to them."""
+"""The controllers of a cluster, and their switches for tests."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_all_controllers_but_one_run() -> None:
     assert "replicaset-controller" not in most.controllers
 
 
-def test_a_controller_that_does_not_exist_is_refused_by_name() -> None:
+def test_an_unknown_controller_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="no controller has the name 'pod-controller'; the names are "):
         cluster("pod")
     with pytest.raises(KeyError, match="the cluster does not run 'job', only "):
         cluster("deployment").controllers["job"].stop()
 
 
-def test_one_that_is_stopped_finds_what_has_changed_meanwhile() -> None:
+def test_a_stopped_controller_processes_the_changes_when_it_is_restarted() -> None:
     it = cluster()
     switch = it.controllers["replicaset"]
     switch.stop()
@@ -75,7 +75,7 @@ def test_one_that_is_stopped_finds_what_has_changed_meanwhile() -> None:
     assert pods(it) == 3
 
 
-def test_one_that_is_slow_acts_so_many_seconds_after_a_change() -> None:
+def test_a_slow_controller_acts_its_delay_after_a_change() -> None:
     it = cluster()
     it.controllers["replicaset"].slow(30)
     it.put(deployment())
@@ -88,7 +88,7 @@ def test_one_that_is_slow_acts_so_many_seconds_after_a_change() -> None:
         it.controllers["replicaset"].slow(-1)
 
 
-def test_one_that_fails_retries_after_a_backoff_that_doubles() -> None:
+def test_a_failing_controller_retries_after_a_backoff_that_doubles() -> None:
     it = cluster()
     it.controllers["replicaset"].fail(3)
     start = it.now
@@ -97,7 +97,7 @@ def test_one_that_fails_retries_after_a_backoff_that_doubles() -> None:
     assert it.now - start == pytest.approx(0.005 + 0.01 + 0.02, abs=1e-6)
 
 
-def test_one_that_always_fails_does_so_until_told_otherwise() -> None:
+def test_an_always_failing_controller_fails_until_it_is_reset() -> None:
     it = cluster()
     it.controllers["replicaset"].fail()
     it.put(deployment())
@@ -109,7 +109,7 @@ def test_one_that_always_fails_does_so_until_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize("hinder", ["stop", "slow", "fail"])
-def test_the_garbage_collector_can_be_hindered_as_well(hinder: str) -> None:
+def test_the_garbage_collector_has_the_same_switches(hinder: str) -> None:
     it = cluster()
     switch = it.controllers["garbage-collector"]
     it.put(deployment())
@@ -141,7 +141,7 @@ def test_a_driver_of_the_clock_is_notified_of_a_controller_that_continues() -> N
     assert it.next_due == it.now
 
 
-def test_a_fork_goes_on_by_itself_and_with_the_same_switches() -> None:
+def test_a_fork_continues_independently_with_the_same_switches() -> None:
     it = cluster()
     it.put(deployment(progressDeadlineSeconds=10))
     it.controllers["replicaset"].slow(3)
@@ -158,7 +158,7 @@ def test_a_fork_goes_on_by_itself_and_with_the_same_switches() -> None:
     assert condition(twin, "Progressing")["reason"] == "ProgressDeadlineExceeded"
 
 
-def test_after_a_restart_controllers_know_what_is_stored() -> None:
+def test_after_a_restart_controllers_know_the_stored_objects() -> None:
     it = cluster()
     it.put(deployment())
     it.settle()

@@ -1,4 +1,4 @@
-"""Cron schedules: what is accepted, why the rest is refused, and which time comes next."""
+"""Cron schedules: the accepted ones, the reasons of refusals, and the next times."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ UTC = datetime.UTC
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-def at(text: str, zone: datetime.tzinfo = UTC) -> float:
+def timestamp(text: str, zone: datetime.tzinfo = UTC) -> float:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=zone).timestamp()
 
 
-def following(schedule: str, text: str, zone: datetime.tzinfo = UTC) -> str:
-    timestamp = read_schedule(schedule).after(at(text, zone), zone)
-    assert timestamp is not None
-    return datetime.datetime.fromtimestamp(timestamp, zone).strftime("%Y-%m-%d %H:%M:%S")
+def next_times(schedule: str, text: str, zone: datetime.tzinfo = UTC) -> str:
+    next_time = read_schedule(schedule).after(timestamp(text, zone), zone)
+    assert next_time is not None
+    return datetime.datetime.fromtimestamp(next_time, zone).strftime("%Y-%m-%d %H:%M:%S")
 
 
 @pytest.mark.parametrize(
-    ("schedule", "after", "expected"),
+    ("schedule", "start", "expected"),
     [
         ("* * * * *", "2026-01-01 00:00:00", "2026-01-01 00:01:00"),
         ("* * * * *", "2026-01-01 00:00:59", "2026-01-01 00:01:00"),
@@ -46,12 +46,12 @@ def following(schedule: str, text: str, zone: datetime.tzinfo = UTC) -> str:
         ("@every 10ms", "2026-01-01 00:00:00", "2026-01-01 00:00:01"),
     ],
 )
-def test_the_next_time_of_a_schedule(schedule: str, after: str, expected: str) -> None:
-    assert following(schedule, after) == expected
+def test_the_next_time_of_a_schedule(schedule: str, start: str, expected: str) -> None:
+    assert next_times(schedule, start) == expected
 
 
 @pytest.mark.parametrize(
-    ("schedule", "after", "expected"),
+    ("schedule", "start", "expected"),
     [
         ("30 2 * * *", "2026-03-28 12:00:00", "2026-03-30 02:30:00"),  # 02:30 is skipped that day
         ("30 * * * *", "2026-03-29 01:45:00", "2026-03-29 03:30:00"),
@@ -59,25 +59,25 @@ def test_the_next_time_of_a_schedule(schedule: str, after: str, expected: str) -
         ("0 4 * * *", "2026-10-25 00:00:00", "2026-10-25 04:00:00"),
     ],
 )
-def test_the_next_time_where_clocks_are_changed(schedule: str, after: str, expected: str) -> None:
-    assert following(schedule, after, BERLIN) == expected
+def test_the_next_time_across_a_change_of_the_clocks(schedule: str, start: str, expected: str) -> None:
+    assert next_times(schedule, start, BERLIN) == expected
 
 
-def test_an_hour_that_comes_twice_is_met_twice() -> None:
+def test_a_repeated_hour_is_met_twice() -> None:
     schedule = read_schedule("30 2 * * *")
-    first = schedule.after(at("2026-10-25 00:00:00", BERLIN), BERLIN)
+    first = schedule.after(timestamp("2026-10-25 00:00:00", BERLIN), BERLIN)
     assert first is not None
     second = schedule.after(first, BERLIN)
     assert second is not None
     assert second - first == 3600
 
 
-def test_a_day_that_never_comes_has_no_next_time() -> None:
+def test_an_impossible_day_has_no_next_time() -> None:
     assert read_schedule("0 0 30 2 *").after(0.0) is None
 
 
 @pytest.mark.parametrize(
-    ("schedule", "why"),
+    ("schedule", "reason"),
     [
         ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
         ("@often", "unrecognized descriptor: @often"),
@@ -92,16 +92,16 @@ def test_a_day_that_never_comes_has_no_next_time() -> None:
         ("* * * * 7", "end of range (7) above maximum (6): 7"),
     ],
 )
-def test_what_is_not_a_schedule_is_refused_as_a_server_refuses_it(schedule: str, why: str) -> None:
+def test_an_invalid_schedule_is_refused_as_by_a_server(schedule: str, reason: str) -> None:
     with pytest.raises(InvalidSchedule) as raised:
         read_schedule(schedule)
-    assert str(raised.value) == why
+    assert str(raised.value) == reason
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
     job = {"kind": "CronJob", "apiVersion": "batch/v1", "metadata": {"name": "tick"},
            "spec": {"schedule": schedule, "jobTemplate": {"spec": {"template": template}}}}  # fmt: skip
     with pytest.raises(sim.Rejection) as refused:
         sim.Cluster().put(job)
-    assert why in refused.value.status["message"]
+    assert reason in refused.value.status["message"]
 
 
 @given(st.text("*/,-?0123456789 @amyonv", max_size=20))

@@ -1,4 +1,6 @@
-"""What was announced and did not happen is taken back: evictions that delete nothing, and disruptions."""
+"""Announced disruptions that do not happen are withdrawn: evictions that delete nothing, and disruption
+conditions.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ BUDGET: Final = "policy/v1/PodDisruptionBudget"
 Json = dict[str, Any]
 
 
-def clustered() -> sim.Cluster:
-    """Two ready pods, of which a budget wants one."""
+def cluster_with_budget() -> sim.Cluster:
+    """Return a cluster with two ready pods, of which a budget requires one."""
     cluster = sim.Cluster(controllers=("disruption-controller",))
     for name in ("a", "b"):
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -29,14 +31,14 @@ def clustered() -> sim.Cluster:
 
 
 def status(cluster: sim.Cluster) -> tuple[int, list[str]]:
-    """How many disruptions the budget allows, and which pods it expects to go."""
+    """Return how many disruptions the budget allows, and the pods that it expects to disappear."""
     budget = cluster.get(BUDGET, "web")
     assert budget is not None
     return budget["status"]["disruptionsAllowed"], list(budget["status"].get("disruptedPods", {}))
 
 
 def test_an_evicted_pod_that_stays_counts_again_after_two_minutes() -> None:
-    cluster = clustered()
+    cluster = cluster_with_budget()
     assert status(cluster) == (1, [])
     evicted = {"disruptedPods": {"a": "2026-01-01T00:00:00Z"}}
     cluster.edit(BUDGET, "web", lambda budget: budget["status"].update(evicted))
@@ -50,8 +52,8 @@ def test_an_evicted_pod_that_stays_counts_again_after_two_minutes() -> None:
     assert reasons == {("NotDeleted", "a")}
 
 
-def test_an_evicted_pod_that_goes_is_forgotten_at_once() -> None:
-    cluster = clustered()
+def test_an_evicted_pod_that_is_deleted_is_immediately_forgotten() -> None:
+    cluster = cluster_with_budget()
     evicted = {"disruptedPods": {"a": "2026-01-01T00:00:00Z"}}
     cluster.edit(BUDGET, "web", lambda budget: budget["status"].update(evicted))
     cluster.settle()
@@ -80,8 +82,8 @@ def announce(cluster: sim.Cluster, reason: str) -> None:
     cluster.settle()
 
 
-def test_a_disruption_that_does_not_happen_is_taken_back_after_two_minutes() -> None:
-    cluster = clustered()
+def test_a_disruption_that_does_not_happen_is_withdrawn_after_two_minutes() -> None:
+    cluster = cluster_with_budget()
     announce(cluster, "EvictionByEvictionAPI")
     cluster.advance(119)
     assert condition(cluster)["status"] == "True"
@@ -91,8 +93,8 @@ def test_a_disruption_that_does_not_happen_is_taken_back_after_two_minutes() -> 
     assert target.keys() & {"reason", "message"} == set()
 
 
-def test_what_a_kubelet_announces_stays() -> None:
-    cluster = clustered()
+def test_a_condition_of_a_kubelet_stays() -> None:
+    cluster = cluster_with_budget()
     announce(cluster, "TerminationByKubelet")
     cluster.advance(600)
     assert condition(cluster)["status"] == "True"

@@ -1,4 +1,4 @@
-"""A pod gets the zone and the region of its node, however it comes there."""
+"""A pod gets the zone and the region of its node, however it is placed there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sender(cluster: sim.Cluster) -> Any:
     return send
 
 
-def test_created_on_a_node_or_bound_to_it_a_pod_gets_its_place() -> None:
+def test_a_pod_created_on_a_node_or_bound_to_it_gets_its_topology() -> None:
     labels = placed(sender(sim.Cluster()))
     assert labels == {
         "named placed": {"app": "x"} | PLACE,
@@ -38,7 +38,7 @@ def test_created_on_a_node_or_bound_to_it_a_pod_gets_its_place() -> None:
     }  # fmt: skip
 
 
-def test_the_scheduler_copies_it_too() -> None:
+def test_the_scheduler_copies_the_topology_too() -> None:
     cluster = sim.Cluster()
     cluster.nodes()
     name = cluster.objects("v1/Node")[0]["metadata"]["name"]
@@ -51,7 +51,7 @@ def test_the_scheduler_copies_it_too() -> None:
     assert pod["metadata"]["labels"] == PLACE
 
 
-def test_before_1_35_it_does_not() -> None:
+def test_before_1_35_the_topology_is_not_copied() -> None:
     labels = placed(sender(sim.Cluster(kubernetes="1.34")))
     assert labels["named placed"] == {"app": "x", "topology.kubernetes.io/zone": "elsewhere"}
     assert labels["bound placed"] == [{"app": "x", "topology.kubernetes.io/zone": "elsewhere"}, {"by": "me"}]

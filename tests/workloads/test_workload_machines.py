@@ -1,4 +1,4 @@
-"""What controllers do that a real cluster needs time, nodes or many objects for."""
+"""Behaviour of controllers for which a real cluster needs time, nodes or many objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLICES = "discovery.k8s.io/v1/EndpointSlice"
 
 
 def report(cluster: sim.Cluster, name: str, **status: Any) -> None:
-    """Write what a kubelet would say of a pod."""
+    """Write the status of a pod as a kubelet would."""
     cluster.edit(PODS, name, lambda pod: pod["status"].update(status))
 
 
@@ -69,7 +69,7 @@ def sizes(cluster: sim.Cluster) -> list[int]:
     return sorted(len(slice_.get("endpoints") or []) for slice_ in cluster.objects(SLICES))
 
 
-def test_endpoints_fill_slices_of_a_hundred_and_leave_others_alone() -> None:
+def test_endpoints_fill_slices_of_a_hundred_and_ignore_other_slices() -> None:
     cluster = sim.Cluster(controllers=True)
     cluster.put({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {
         "topology.kubernetes.io/zone": "z1"}}})  # fmt: skip
@@ -99,7 +99,7 @@ def test_endpoints_fill_slices_of_a_hundred_and_leave_others_alone() -> None:
     assert sizes(cluster) == [0]
 
 
-def test_a_pod_on_a_node_that_is_not_there_waits_for_it() -> None:
+def test_a_pod_on_a_missing_node_waits_for_it() -> None:
     cluster = sim.Cluster(controllers=True)
     cluster.put(service())
     put_pods(cluster, 1)
@@ -114,7 +114,7 @@ def quota(**hard: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
 
 
-def test_a_write_charges_a_quota_by_itself() -> None:
+def test_a_write_charges_a_quota_immediately() -> None:
     cluster = sim.Cluster(controllers=True)
     cluster.put(quota(configmaps="2"))
     cluster.settle()
@@ -169,7 +169,7 @@ def test_a_cron_job_starts_a_job_at_each_of_its_times() -> None:
         assert f"tick-{time // 60}" in names(cluster, JOBS)
 
 
-def test_a_cron_job_keeps_to_the_time_of_its_zone() -> None:
+def test_a_cron_job_uses_the_time_of_its_zone() -> None:
     cluster = sim.Cluster(controllers=True, time_zones=ZoneInfo)
     cluster.put(cron(schedule="0 9 * * *", timeZone="Asia/Tokyo"))
     cluster.advance(86400)  # from midnight UTC, which is nine o'clock there
@@ -180,7 +180,7 @@ def test_a_cron_job_keeps_to_the_time_of_its_zone() -> None:
     assert scheduled_time == "2026-01-02T09:00:00+09:00"
 
 
-def test_a_zone_that_the_cluster_does_not_know_is_reported() -> None:
+def test_an_unknown_zone_is_reported() -> None:
     cluster = sim.Cluster(controllers=True)
     cluster.put(cron(timeZone="Asia/Tokyo"))
     cluster.advance(86400)
@@ -188,7 +188,7 @@ def test_a_zone_that_the_cluster_does_not_know_is_reported() -> None:
     assert {event["reason"] for event in cluster.objects("v1/Event")} == {"UnknownTimeZone"}
 
 
-def test_each_namespace_has_its_account_and_certificate() -> None:
+def test_each_namespace_has_a_service_account_and_a_certificate() -> None:
     cluster = sim.Cluster(controllers=["serviceaccount"])
     cluster.namespace("new")
     cluster.settle()
@@ -200,7 +200,7 @@ def test_each_namespace_has_its_account_and_certificate() -> None:
     assert cluster.get("v1/ServiceAccount", "default", "new") is None
 
 
-def test_controllers_act_under_their_own_names_and_within_admission() -> None:
+def test_controllers_act_under_their_own_names_and_pass_admission() -> None:
     cluster = sim.Cluster(controllers=True, authorization="RBAC")
     users: list[str] = []
 
@@ -210,8 +210,12 @@ def test_controllers_act_under_their_own_names_and_within_admission() -> None:
         request = json.loads(body)["request"]
         users.append(request["userInfo"]["username"])
         response = {"uid": request["uid"], "allowed": len(users) < 2, "status": {"message": "one is enough"}}
-        found = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
-        return json.dumps(found).encode()
+        review_response = {
+            "kind": "AdmissionReview",
+            "apiVersion": "admission.k8s.io/v1",
+            "response": response,
+        }
+        return json.dumps(review_response).encode()
 
     cluster.webhooks.handle_bytes("https://hooks.example/pods", review)
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}

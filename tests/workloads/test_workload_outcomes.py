@@ -1,4 +1,6 @@
-"""The controllers of the simulator do step by step what those of a real control plane were recorded to do."""
+"""At each step the controllers of the simulator do the same as the recorded controllers of a real control
+plane.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts that controllers are made of: indexes, shares, hashes, orders and texts."""
+"""The parts of controllers: indexes, shares, hashes, orders and texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_three_indexes_in_a_row_are_a_range(indexes: list[int], text: str) -> No
 
 
 @given(st.sets(st.integers(0, 40)), st.integers(0, 50))
-def test_what_is_read_of_indexes_is_what_was_written_below_the_completions(
+def test_the_parsed_indexes_are_the_written_ones_below_the_completions(
     indexes: set[int], completions: int
 ) -> None:
     assert read_indexes(write_indexes(indexes), completions) == {
@@ -56,15 +56,13 @@ def test_any_text_can_be_read_as_indexes(text: str) -> None:
 
 
 @given(st.sets(st.integers(0, 20)), st.integers(0, 30), st.integers(0, 30))
-def test_the_first_indexes_that_are_not_done_are_pending(
-    completed: set[int], count: int, completions: int
-) -> None:
+def test_the_first_uncompleted_indexes_are_pending(completed: set[int], count: int, completions: int) -> None:
     pending = pending_indexes(completed, count, completions)
     assert pending == [index for index in range(completions) if index not in completed][:count]
 
 
 @given(st.integers(0, 100), st.integers(0, 1000))
-def test_a_share_is_rounded_as_it_is_asked(percent: int, of: int) -> None:
+def test_a_share_is_rounded_up_or_down(percent: int, of: int) -> None:
     assert resolve_percentage(f"{percent}%", of, round_up=True) == ceil(percent * of / 100)
     assert resolve_percentage(f"{percent}%", of, round_up=False) == floor(percent * of / 100)
     assert resolve_percentage(percent, of, round_up=True) == percent
@@ -72,10 +70,10 @@ def test_a_share_is_rounded_as_it_is_asked(percent: int, of: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "whole"), [(0.4, 0), (0.5, 1), (1.5, 2), (-0.4, 0), (-0.5, -1), (-1.6, -2)]
+    ("value", "rounded"), [(0.4, 0), (0.5, 1), (1.5, 2), (-0.4, 0), (-0.5, -1), (-1.6, -2)]
 )
-def test_halves_go_away_from_zero(value: float, whole: int) -> None:
-    assert round_half_away(value) == whole
+def test_halves_are_rounded_away_from_zero(value: float, rounded: int) -> None:
+    assert round_half_away(value) == rounded
 
 
 @given(st.integers(0, 600))
@@ -110,7 +108,7 @@ def test_a_hash_depends_on_the_value_and_on_collisions_alone() -> None:
     assert set(hash_) <= set("bcdfghjklmnpqrstvwxz2456789")
 
 
-def test_the_history_of_a_revision_forgets_the_oldest_when_it_is_too_long() -> None:
+def test_the_history_of_a_revision_drops_the_oldest_entries_when_it_is_too_long() -> None:
     deployment = {"metadata": {"annotations": {"note": "new", "deployment.kubernetes.io/revision": "9"}}}
     replicaset: dict[str, Any] = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}}
     for revision in range(2, 700):
@@ -139,7 +137,7 @@ OBJECTS = st.dictionaries(st.sampled_from("pqrs"), st.tuples(LABELS, st.sampled_
 
 
 @given(st.lists(OBJECTS, max_size=6), LABELS)
-def test_indexes_find_what_a_search_finds_whatever_has_changed(
+def test_indexes_agree_with_a_search_after_any_changes(
     states: list[Any], required_labels: dict[str, str]
 ) -> None:
     owners, labels = OwnerIndex(), LabelIndex()
@@ -175,7 +173,7 @@ SELECTORS = st.builds(selector, LABELS, st.sampled_from(["", "a", "!b"]))
 
 
 @given(st.lists(st.tuples(st.sampled_from("pqrs"), st.none() | SELECTORS), max_size=8), LABELS)
-def test_selectors_are_found_by_the_labels_that_they_mean(
+def test_selectors_are_found_by_their_labels(
     changes: list[tuple[str, Selector | None]], labels: dict[str, str]
 ) -> None:
     index, selectors = SelectorIndex(), dict[str, Selector]()
@@ -197,7 +195,7 @@ def test_selectors_are_found_by_the_labels_that_they_mean(
 
 
 def pod(name: str, **changes: Any) -> dict[str, Any]:
-    """A pod on a node, running and ready for ten seconds, that is a hundred seconds old."""
+    """Return a pod on a node that is a hundred seconds old, running, and ready for ten seconds."""
     meta: dict[str, Any] = {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
     since = changes.pop("ready", "2026-01-01T00:01:30Z")
     status: dict[str, Any] = {"phase": changes.pop("phase", "Running")}
@@ -230,14 +228,14 @@ NOW = 1_767_225_700.0
         (pod("a", cost="many"), pod("z")),
     ],
 )
-def test_the_pod_that_is_missed_least_goes_first(first: dict[str, Any], then: dict[str, Any]) -> None:
+def test_the_least_useful_pod_is_deleted_first(first: dict[str, Any], then: dict[str, Any]) -> None:
     crowd = [pod("other", node="crowded"), pod("another", node="crowded")]
     for pods in ([first, then], [then, first]):
         assert in_order_of_deletion(pods, crowd, NOW)[0] is first
 
 
 @given(st.lists(st.integers(1, 20), min_size=2, max_size=5), st.integers(0, 60), st.integers(0, 5))
-def test_proportions_add_up_to_what_is_allowed(sizes: list[int], replicas: int, surge: int) -> None:
+def test_proportions_add_up_to_the_allowed_number(sizes: list[int], replicas: int, surge: int) -> None:
     rolling = {"maxSurge": surge, "maxUnavailable": 1}
     deployment = {
         "spec": {"replicas": replicas, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}

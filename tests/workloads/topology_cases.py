@@ -1,4 +1,4 @@
-"""Pods that come to a node by each way, and the labels and annotations that they have there."""
+"""Pods that are placed on a node in different ways, and their labels and annotations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 Json = dict[str, Any]
 Send = Callable[[str, str, Json], Json]
 PODS: Final = "/api/v1/namespaces/default/pods"
-_LOOKS: Final = 10_000  # a minute of a real server that answers at once
+_MAX_POLLS: Final = 10_000  # about a minute on a real server that responds immediately
 PLACE: Final = {"topology.kubernetes.io/region": "r1", "topology.kubernetes.io/zone": "z1"}
 
 
@@ -23,8 +23,8 @@ def _binding(name: str, node: str, **meta: Json) -> Json:
 
 
 def _until_known(send: Send, node: str) -> None:
-    """Wait until admission knows a node: it follows them by a watch of its own."""
-    for _ in range(_LOOKS):
+    """Wait until admission knows a node, which it watches separately."""
+    for _ in range(_MAX_POLLS):
         tried = send("POST", f"{PODS}?dryRun=All", _pod("tried", node))
         if tried["metadata"].get("labels", {}).items() >= PLACE.items():
             return
@@ -32,7 +32,9 @@ def _until_known(send: Send, node: str) -> None:
 
 
 def placed(send: Send, *, real: bool = False) -> Json:
-    """What each pod carries once it is on a node; on a real server, once its admission knows that node."""
+    """Return the labels and annotations of each pod on a node; on a real server, after its admission knows
+    that node.
+    """
     labels: Json = {}
     other = {"topology.kubernetes.io/zone": "elsewhere", "app": "x"}
     send("POST", "/api/v1/nodes", {"metadata": {"name": "placed", "labels": PLACE | {"size": "large"}}})

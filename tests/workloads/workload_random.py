@@ -1,4 +1,4 @@
-"""Courses of a Deployment that are drawn: any change may meet any state of a rollout."""
+"""Random courses of a Deployment: any change may meet any state of a rollout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNAVAILABLE: Final[list[int | str]] = [0, 1, 2, "25%", "60%"]
 
 
 def random_case(seed: int) -> Case:
-    """A course that its seed decides."""
+    """Return a course that its seed determines."""
     rng = random.Random(seed)
     first = deployment(replicas=rng.randint(1, 6), strategy=_strategy(rng))
     steps: list[Step] = [create(first), Report(99)]

@@ -1,4 +1,6 @@
-"""What real controllers were recorded to do: each text once, since most of them stay from step to step."""
+"""The recorded outcomes of real controllers, with each text stored once, since most texts recur from step to
+step.
+"""
 
 from __future__ import annotations
 
@@ -11,36 +13,36 @@ Outcomes: TypeAlias = dict[str, list[dict[str, Any]]]
 
 
 def read_outcomes() -> Outcomes:
-    """The outcomes of each case, step by step."""
+    """Return the outcomes of each case, by step."""
     if not RECORDED.exists():
         return {}
     recording = json.loads(RECORDED.read_text())
     texts: list[str] = recording["texts"]
 
-    def whole(name: str, value: Any) -> Any:
+    def expand(name: str, value: Any) -> Any:
         if name == "events":
-            return {texts[int(at)]: count for at, count in value.items()}
-        return value if name == "answer" else [texts[at] for at in value]
+            return {texts[int(index)]: count for index, count in value.items()}
+        return value if name == "answer" else [texts[index] for index in value]
 
     cases: Outcomes = recording["cases"]
     return {
-        case: [{name: whole(name, value) for name, value in step.items()} for step in steps]
+        case: [{name: expand(name, value) for name, value in step.items()} for step in steps]
         for case, steps in cases.items()
     }
 
 
 def write_outcomes(outcomes: Outcomes) -> None:
-    """Keep the outcomes of all cases."""
+    """Store the outcomes of all cases."""
     texts = sorted({text for steps in outcomes.values() for step in steps for text in _texts(step)})
     places = {text: index for index, text in enumerate(texts)}
 
-    def short(name: str, value: Any) -> Any:
+    def compress(name: str, value: Any) -> Any:
         if name == "events":
             return {str(places[text]): count for text, count in value.items()}
         return value if name == "answer" else [places[text] for text in value]
 
     cases = {
-        case: [{name: short(name, value) for name, value in step.items()} for step in steps]
+        case: [{name: compress(name, value) for name, value in step.items()} for step in steps]
         for case, steps in outcomes.items()
     }
     lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(steps)}" for case, steps in sorted(cases.items()))

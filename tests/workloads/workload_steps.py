@@ -1,7 +1,7 @@
-"""What is done to a cluster with controllers, step by step, in the same way to a real and to a simulated one.
+"""Steps on a cluster with controllers, applied in the same way to a real and to a simulated cluster.
 
-There is no kubelet: a step of its own writes what a kubelet would say of pods. After each step the cluster is
-left alone until it has come to rest, and then everything in the namespace is summed up.
+There is no kubelet: certain steps write the status that a kubelet would write. After each step the test waits
+until the cluster is idle, and then summarizes all objects in the namespace.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ POLICY: Final = "/apis/policy/v1"
 
 
 class Send(Struct, frozen=True):
-    """One request about an object of the namespace; `path` goes on behind it, after `api`."""
+    """A request about an object of the namespace; `path` follows it after `api`."""
 
     method: str
     api: str
@@ -31,10 +31,11 @@ class Send(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What a kubelet says of the first pods that a selector means: their phase, and whether they are ready.
+    """Write the status of the first pods of a selector as a kubelet would: their phase, and whether they are
+    ready.
 
-    Only those are meant that do not say the same already, the oldest first, or the one of this name. `ip` is
-    what the address begins with.
+    Only pods with another status are selected, the oldest first, or the pod with this name. `ip` is the
+    prefix of the address.
     """
 
     count: int
@@ -48,7 +49,7 @@ class Report(Struct, frozen=True):
 
 
 class Remove(Struct, frozen=True):
-    """Delete the first pods that a selector means, or the one with this name."""
+    """Delete the first pods of a selector, or the pod with this name."""
 
     count: int
     labels: Json = {}
@@ -56,14 +57,14 @@ class Remove(Struct, frozen=True):
 
 
 class Relabel(Struct, frozen=True):
-    """Give the first pod that a selector means other labels."""
+    """Replace the labels of the first pod of a selector."""
 
     labels: Json
     to: Json
 
 
 class RollBack(Struct, frozen=True):
-    """Give a Deployment the template of the ReplicaSet that has a revision, as kubectl does it."""
+    """Set the template of a Deployment to that of the ReplicaSet with a revision, as kubectl does."""
 
     name: str
     revision: int
@@ -76,7 +77,7 @@ class Wait(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True):
-    """One request about anything."""
+    """Any other request."""
 
     method: str
     target: str
@@ -88,7 +89,7 @@ Step: TypeAlias = Ask | Send | Report | Remove | Relabel | RollBack | Wait
 
 
 class Case(Struct, frozen=True):
-    """Steps that are taken one after another in a namespace of their own."""
+    """Steps that are taken in turn in a separate namespace."""
 
     name: str
     steps: tuple[Step, ...]
@@ -98,7 +99,7 @@ class Cluster(Protocol):
     """A server with controllers."""
 
     def stamp(self) -> str:
-        """The time as a kubelet would write it."""
+        """Return the time as a kubelet would write it."""
         ...
 
     def send(
@@ -113,11 +114,11 @@ class Cluster(Protocol):
 
 
 def take(cluster: Cluster, namespace: str, step: Step) -> Any:
-    """Take a step; return what is worth comparing of its answer."""
+    """Take a step, and return the comparable part of its response."""
     match step:
         case Send(method, api, path, body, media):
-            status, found = cluster.send(method, f"{api}/namespaces/{namespace}/{path}", body, media)
-            return status if status < 400 else [status, found.get("reason"), found.get("message")]
+            status, content = cluster.send(method, f"{api}/namespaces/{namespace}/{path}", body, media)
+            return status if status < 400 else [status, content.get("reason"), content.get("message")]
         case Ask(method, target, body, media):
             return cluster.send(method, target, body, media)[0]
         case Report():
@@ -166,13 +167,13 @@ def _report(cluster: Cluster, namespace: str, report: Report) -> None:
     for pod in _pods(cluster, namespace, Remove(report.count, report.labels, report.name)):
         if report.index is not None and _index(pod) != report.index:
             continue
-        if count == report.count or _says(pod) == (report.phase, report.ready):
+        if count == report.count or _phase_and_readiness(pod) == (report.phase, report.ready):
             continue
         names = [container["name"] for container in pod["spec"]["containers"]]
         status = pod_status(report, names, cluster.stamp(), count + 1)
         target = f"{_target(namespace)}/{pod['metadata']['name']}/status"
         code, response = cluster.send("PATCH", target, {"status": status}, MERGE)
-        assert code in (200, 404), response  # 404: a controller has deleted it meanwhile
+        assert code in (200, 404), response  # 404: a controller has already deleted it
         count += 1
 
 
@@ -181,7 +182,7 @@ def _index(pod: Json) -> str:
     return text
 
 
-def _says(pod: Json) -> tuple[str, bool]:
+def _phase_and_readiness(pod: Json) -> tuple[str, bool]:
     status = pod.get("status", {})
     ready = any(
         condition["type"] == "Ready" and condition["status"] == "True"
@@ -193,20 +194,20 @@ def _says(pod: Json) -> tuple[str, bool]:
 
 
 def _pods(cluster: Cluster, namespace: str, step: Remove) -> list[Json]:
-    found: list[Json] = cluster.send("GET", _target(namespace))[1]["items"]
+    listed_pods: list[Json] = cluster.send("GET", _target(namespace))[1]["items"]
     selector = Selector.of(step.labels)
     pods = [
         pod
-        for pod in found
+        for pod in listed_pods
         if "deletionTimestamp" not in pod["metadata"]
         and selector.matches(pod["metadata"].get("labels"))
         and step.name in ("", pod["metadata"]["name"])
     ]
-    return sorted(pods, key=_place)
+    return sorted(pods, key=_sort_key)
 
 
-def _place(pod: Json) -> tuple[str, str, str]:
-    """The oldest pod comes first; of a DaemonSet, the node decides and not the name, which is drawn."""
+def _sort_key(pod: Json) -> tuple[str, str, str]:
+    """The oldest pod comes first. For a DaemonSet the node decides instead of the name, which is random."""
     meta = pod["metadata"]
     return meta["creationTimestamp"], json.dumps(pod["spec"].get("affinity"), sort_keys=True), meta["name"]
 

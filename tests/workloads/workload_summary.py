@@ -1,4 +1,6 @@
-"""What there is in a namespace, without what two clusters cannot have in common: times, uids, drawn names."""
+"""The objects in a namespace, without the values that differ between two clusters: times, uids, random
+names.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,16 @@ _SCHEDULED: Final = re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4
 _NODES: Final = re.compile(r"(\bdaemons[a-z-]*)-\d\b")
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _SCALED: Final = re.compile(r"(Scaled (?:up|down) replica set \S+) from \d+ to \d+")
-# Written again by a controller that has not seen its own write yet.
+# Written again by a controller whose cache does not show its own write yet.
 _ONCE: Final = ("NoPods", "SawCompletedJob", "JobAlreadyActive")
-# A pod of a StatefulSet is deleted again if the cache of its controller does not show yet that it is ending.
-# How often it was made shows how often it really was deleted.
+# A pod of a StatefulSet is deleted again if the cache of its controller does not show its deletion yet. The
+# number of its creations shows how often it really was deleted.
 _AGAIN: Final = re.compile(r"StatefulSet \S+ Normal SuccessfulDelete: ")
 _MOVING: Final = re.compile(
     r'"message": "(?:Created new replica set [^ ]*|ReplicaSet [^ ]* is progressing.)", "reason": "\w+"'
 )
 _MANY: Final = "more than are distinguished"
-_MOST_SCALINGS: Final = 7  # the tenth and all after it are combined
+_MAX_SCALINGS: Final = 7  # the tenth and all later scalings are combined
 _COMBINED: Final = "(combined from similar events): "
 _COMPONENTS: Final = frozenset((
     "deployment-controller", "replicaset-controller", "replication-controller", "statefulset-controller",
@@ -46,7 +48,7 @@ _DROPPED: Final = ("uid", "resourceVersion", "creationTimestamp", "managedFields
 
 
 class Summary:
-    """Sums up one namespace again and again; hashes are numbered in the order in which they come up."""
+    """Summarizes a namespace repeatedly; hashes are numbered in the order of their first occurrence."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self._cluster = cluster
@@ -54,13 +56,13 @@ class Summary:
         self._hashes: dict[str, str] = {}
 
     def take(self) -> Json:
-        """Return what there is now."""
+        """Return the current summary."""
         objects: dict[str, list[Json]] = {}
         for resource, api in LISTS.items():
             objects[resource] = self._list(api, resource)
         self._number([*objects["replicasets"], *objects["controllerrevisions"]])
         summaries = {
-            resource: [_shown(resource, obj) for obj in items] for resource, items in objects.items()
+            resource: [_visible_part(resource, obj) for obj in items] for resource, items in objects.items()
         }
         events = Counter[str]()
         listed = self._list("/api/v1", "events")
@@ -73,11 +75,11 @@ class Summary:
             name = involved.get("name", "")
             message, count = event["message"].removeprefix(_COMBINED), event.get("count", 1)
             scaled = _SCALED.fullmatch(message)
-            said = scaled[1] if scaled else message
-            if _group(event) in many or (scaled and scalings[_group(event)] > _MOST_SCALINGS):
-                said = _MANY
-            text = f"{involved['kind']} {name} {event['type']} {event['reason']}: {said}"
-            # How many steps a change of size takes, and how often one tries in vain, is a matter of speed.
+            shown_text = scaled[1] if scaled else message
+            if _group(event) in many or (scaled and scalings[_group(event)] > _MAX_SCALINGS):
+                shown_text = _MANY
+            text = f"{involved['kind']} {name} {event['type']} {event['reason']}: {shown_text}"
+            # The number of steps of a change of size, and of failed attempts, depends on timing.
             once = scaled is not None or event["type"] == "Warning" or event["reason"] in _ONCE
             events[self._plain(text)] = 1 if once else events[self._plain(text)] + count
         summary = {
@@ -91,7 +93,7 @@ class Summary:
         return {**summary, "events": dict(sorted(events.items()))}
 
     def plain(self, value: Any) -> Any:
-        """Return an answer without what is drawn."""
+        """Return a response without its random values."""
         return json.loads(self._plain(json.dumps(value)))
 
     def _list(self, api: str, resource: str) -> list[Json]:
@@ -102,7 +104,8 @@ class Summary:
 
     def _number(self, owners: list[Json]) -> None:
         for obj in sorted(
-            owners, key=lambda one: (one["metadata"]["creationTimestamp"], one.get("revision", 0))
+            owners,
+            key=lambda revision: (revision["metadata"]["creationTimestamp"], revision.get("revision", 0)),
         ):
             for name in _HASHES:
                 value = obj["metadata"].get("labels", {}).get(name, "")
@@ -115,17 +118,17 @@ class Summary:
             text = text.replace(hashed, number)
         text = text.replace(self._namespace, "<namespace>")
         text = _UID.sub("<uid>", _TIMES.sub("<time>", text))
-        # Which node comes first is left to chance by a real controller.
+        # The controller chooses the first node at random.
         text = _NODES.sub(r"\1-#", text)
         text = _SCHEDULED.sub("<time>", _MINUTES.sub("-<minute>", text))
         return _SUFFIX.sub("-*", text)
 
 
 def alike(obj: Json, other: Json) -> bool:
-    """Whether two outcomes are the same, but for what depends on who was faster.
+    """Return whether two outcomes are equal, except for differences of timing.
 
-    That is whether Events were combined, whether a Deployment has said that it moves since it made a set, and
-    how often a pod was deleted that is ending already.
+    These are: whether Events were combined, whether a Deployment reported progress after it created a set,
+    and how often a pod was deleted that was already ending.
     """
     texts = (*obj["events"], *other["events"])
     mixed = tuple(text.removesuffix(_MANY) for text in texts if text.endswith(_MANY))
@@ -145,7 +148,7 @@ def alike(obj: Json, other: Json) -> bool:
 
 
 def _group(event: Json) -> tuple[str, str]:
-    """What has to be alike for Events to be combined, beside their message."""
+    """Return the values that must be equal for Events to be combined, except their message."""
     return event["involvedObject"].get("uid", ""), event["reason"]
 
 
@@ -153,7 +156,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _shown(resource: str, obj: Json) -> Json:
+def _visible_part(resource: str, obj: Json) -> Json:
     meta = {name: value for name, value in obj["metadata"].items() if name not in _DROPPED}
     generation = meta.pop("generation", None)
     status: Json = obj.get("status") or {}
@@ -161,7 +164,7 @@ def _shown(resource: str, obj: Json) -> Json:
         status["observedGeneration"] = status["observedGeneration"] == generation or "behind"
     if "conditions" in status:
         conditions: list[Json] = status["conditions"]
-        conditions.sort(key=lambda one: str(one["type"]))
+        conditions.sort(key=lambda entry: str(entry["type"]))
         for condition in conditions:
             condition.pop("observedGeneration", None)
     fields = {name: value for name, value in obj.items() if name not in ("metadata", "kind", "apiVersion")}
