@@ -1,4 +1,4 @@
-"""What the tests of credentials stand on: servers as functions, plugins as scripts, and a clock by hand."""
+"""Helpers of the tests of credentials: servers as functions, plugins as scripts, and a manual clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubeproto_runtime.credentials import AuthorizedTransport
 SERVER: Final = "https://cluster.test"
 SECRET: Final = "s3cr3t"
 
-# An answer: its status and its body.
+# The status and the body of a response.
 Answer = tuple[int, bytes]
 Server = Callable[[Connection, kp.RawRequest], Answer]
 
@@ -28,7 +28,7 @@ PEM: Final = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n"
 
 
 class Incoming:
-    """An answer; `gate` holds back the end of its body."""
+    """A response. The rest of its body waits for `gate`."""
 
     def __init__(self, status: int, body: bytes, gate: anyio.Event | None) -> None:
         self.status = status
@@ -44,7 +44,7 @@ class Incoming:
 
 
 class Net:
-    """All transports that were made, and what was sent over them."""
+    """Opens transports, and records them and their requests."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -58,15 +58,15 @@ class Net:
     async def open(self, connection: Connection) -> AsyncGenerator[Any]:
         await checkpoint()
         self.opened.append(connection)
-        yield Over(self, connection)
+        yield RecordingTransport(self, connection)
         self.closed.append(connection)
 
     def authorizations(self) -> list[str]:
         return [header(request.headers, "authorization") for _, request in self.sent]
 
 
-class Over:
-    """One transport."""
+class RecordingTransport:
+    """A transport that records its requests."""
 
     def __init__(self, net: Net, connection: Connection) -> None:
         self.net = net
@@ -96,43 +96,42 @@ class Over:
 
 
 class Socket:
-    """A WebSocket that has one thing to say."""
+    """A WebSocket that receives a single message."""
 
     async def receive(self) -> bytes:
         return b"a message"
 
 
 def accepting(*tokens: str) -> Server:
-    """A server that takes these tokens."""
-    good = {f"Bearer {token}" for token in tokens}
+    """Return a server that accepts these tokens."""
+    authorizations = {f"Bearer {token}" for token in tokens}
     return lambda _, request: (
-        (200, b"welcome") if header(request.headers, "authorization") in good else (401, b"who?")
+        (200, b"welcome") if header(request.headers, "authorization") in authorizations else (401, b"who?")
     )
 
 
-def authorized(net: Net, identity: Identity, **facts: Any) -> AuthorizedTransport:
+def authorized(net: Net, identity: Identity, **options: Any) -> AuthorizedTransport:
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    return AuthorizedTransport(config, net.open, **facts)
+    return AuthorizedTransport(config, net.open, **options)
 
 
 async def get(transport: Any, *headers: tuple[str, str]) -> Answer:
-    """Send one request and read its answer."""
+    """Send a request and read its response."""
     async with transport.send(kp.RawRequest("GET", "/version", headers)) as incoming:
-        return incoming.status, b"".join([piece async for piece in incoming])
+        return incoming.status, b"".join([chunk async for chunk in incoming])
 
 
 class Script:
-    """A plugin as a shell script. It counts its runs, and may be told to wait."""
+    """A plugin as a shell script, which counts its runs and may wait for `go`."""
 
-    def __init__(self, folder: Path, said: str, *, waits: bool = False, code: int = 0) -> None:
+    def __init__(self, folder: Path, output: str, *, waits: bool = False, code: int = 0) -> None:
         self.path = folder / "login"
         self.log = folder / "runs"
         self.go = folder / "go"
-        # A pipe that is not written to yet: its reader waits.
         wait = f"until [ -e '{self.go}' ]; do sleep 0.01; done" if waits else ":"
         self.path.write_text(
             f"#!/bin/sh\necho $$ >> '{self.log}'\nN=$(wc -l < '{self.log}' | tr -d ' ')\n"
-            f"{wait}\ncat <<END\n{said}\nEND\nexit {code}\n"
+            f"{wait}\ncat <<END\n{output}\nEND\nexit {code}\n"
         )
         self.path.chmod(stat.S_IRWXU)
 
@@ -141,7 +140,7 @@ class Script:
         return [int(line) for line in self.log.read_text().split()] if self.log.exists() else []
 
     async def started(self, times: int = 1) -> None:
-        """Wait until it has been started so often."""
+        """Wait until the plugin was started this many times."""
         with anyio.fail_after(30):
             while len(self.pids) < times:
                 await anyio.sleep(0.005)
@@ -152,14 +151,14 @@ class Script:
 
 
 def credential(**status: str) -> str:
-    """What a plugin prints."""
+    """Return the output of a plugin."""
     return json.dumps(
         {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status}
     )
 
 
 class Clock:
-    """Unix time by hand."""
+    """A clock of Unix time that tests advance."""
 
     def __init__(self) -> None:
         self.now = 1000.0

@@ -1,4 +1,4 @@
-"""Transports that are installed for a test: the entry points of a distribution in a folder or an archive."""
+"""Installs transports for a test: the entry points of a distribution in a folder or an archive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "pigeon-1.0.dist-info"
 
 
 def metadata(group: str, *transports: tuple[str, str], extra: str = "") -> dict[str, str]:
-    """The files of a distribution with these entry points, by their names."""
+    """Return the files of a distribution with these entry points, by their names."""
     lines = "".join(f"{name} = {value}\n" for name, value in transports)
     return {
         "METADATA": "Metadata-Version: 2.1\nName: pigeon\nVersion: 1.0\n",
@@ -23,7 +23,7 @@ def metadata(group: str, *transports: tuple[str, str], extra: str = "") -> dict[
 
 
 def in_folder(folder: Path, files: dict[str, str]) -> str:
-    """Put a distribution into a folder of modules; the entry of the path for it."""
+    """Write a distribution to a folder, and return its entry of `sys.path`."""
     (folder / NAME).mkdir(parents=True)
     for name, text in files.items():
         (folder / NAME / name).write_text(text)
@@ -31,7 +31,7 @@ def in_folder(folder: Path, files: dict[str, str]) -> str:
 
 
 def in_archive(path: Path, files: dict[str, str]) -> str:
-    """Put a distribution into an archive of modules; the entry of the path for it."""
+    """Write a distribution to a zip archive, and return its entry of `sys.path`."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
             archive.writestr(f"{NAME}/{name}", text)
@@ -39,5 +39,5 @@ def in_archive(path: Path, files: dict[str, str]) -> str:
 
 
 def on_path(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
-    """Let modules and distributions be looked for there first."""
+    """Insert an entry at the begin of `sys.path`."""
     monkeypatch.setattr(sys, "path", [entry, *sys.path])

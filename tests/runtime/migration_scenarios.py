@@ -1,4 +1,4 @@
-"""A migration to another stored version, as the simulated and the real server go through it."""
+"""A migration to another storage version, on the simulated and on the real server."""
 
 from __future__ import annotations
 
@@ -24,51 +24,53 @@ class Spec(kp.Fields):
 
 
 class BookV1(kp.Object[Spec, None], group=GROUP, version="v1", plural="books", kind="Book"):
-    """A book as it was stored."""
+    """A book in the old storage version."""
 
 
 class Book(kp.Object[Spec, None], group=GROUP, version="v2", plural="books"):
-    """A book as it is stored."""
+    """A book in the new storage version."""
 
 
 def definition(*, storage: str) -> CustomResourceDefinition:
-    """Both versions; what v2 shows in a table says whether a server knows which one is stored."""
-    made = definition_of(BookV1, Book, storage=storage)
-    made.spec["versions"][0]["additionalPrinterColumns"] = [
+    """Return a definition of both versions, whose printer column names the storage version."""
+    crd = definition_of(BookV1, Book, storage=storage)
+    crd.spec["versions"][0]["additionalPrinterColumns"] = [
         {"name": f"Stored in {storage}", "type": "string", "jsonPath": ".spec.title"}
     ]
-    return made
+    return crd
 
 
-async def defined(client: Client, *, places: tuple[str, ...] = ("default",), number: int = 5) -> None:
-    """Define books, store some as v1, and have v2 stored from then on."""
+async def store_old_books(
+    client: Client, *, namespaces: tuple[str, ...] = ("default",), number: int = 5
+) -> None:
+    """Define books, store some of them as v1, and make v2 the storage version."""
     await client.create(definition(storage="v1"))
     definitions = client.api(CustomResourceDefinition)
     await definitions.wait_for(NAME, conditions.established())
-    await shows(client, "Stored in v1")
-    for place in places:
-        for number_ in range(number):
-            metadata = kp.ObjectMeta(name=f"b{number_}", namespace=place)
+    await wait_for_column(client, "Stored in v1")
+    for namespace in namespaces:
+        for index in range(number):
+            metadata = kp.ObjectMeta(name=f"b{index}", namespace=namespace)
             await client.create(BookV1(metadata=metadata, spec=Spec(title="Moby-Dick")))
     await definitions.update(NAME, store_v2)
-    await shows(client, "Stored in v2")
-    assert await stored(client) == ["v1", "v2"]
+    await wait_for_column(client, "Stored in v2")
+    assert await stored_versions(client) == ["v1", "v2"]
 
 
-def store_v2(found: CustomResourceDefinition) -> None:
-    found.spec["versions"] = definition(storage="v2").spec["versions"]
+def store_v2(crd: CustomResourceDefinition) -> None:
+    crd.spec["versions"] = definition(storage="v2").spec["versions"]
 
 
-def drop_v1(found: CustomResourceDefinition) -> None:
-    found.spec["versions"] = [one for one in found.spec["versions"] if one["name"] == "v2"]
+def drop_v1(crd: CustomResourceDefinition) -> None:
+    crd.spec["versions"] = [version for version in crd.spec["versions"] if version["name"] == "v2"]
 
 
-async def shows(client: Client, column: str) -> None:
-    """Return once the server serves books by the definition as it is now."""
+async def wait_for_column(client: Client, column: str) -> None:
+    """Wait until the server serves books with this printer column."""
     while True:
         try:
             table = await client.api(Book).as_table().list()
-        except kp.NotFound:  # it is established a moment before it is served
+        except kp.NotFound:  # a definition is established a moment before it is served
             pass
         else:
             if column in table.columns:
@@ -76,38 +78,38 @@ async def shows(client: Client, column: str) -> None:
         await anyio.sleep(0.05)
 
 
-async def stored(client: Client) -> list[str]:
+async def stored_versions(client: Client) -> list[str]:
     status: Any = (await client.api(CustomResourceDefinition).get(NAME)).status
-    found: list[str] = status["storedVersions"]
-    return found
+    versions: list[str] = status["storedVersions"]
+    return versions
 
 
 async def books_are_migrated(client: Client) -> None:
-    """All books, in two namespaces, are stored as v2, so that v1 can go."""
+    """Rewrite all books of two namespaces as v2, so that v1 can be removed."""
     await client.create(Namespace(metadata=kp.ObjectMeta(name="migrated")))
-    await defined(client, places=("default", "migrated"), number=3)
+    await store_old_books(client, namespaces=("default", "migrated"), number=3)
     definitions, books = client.api(CustomResourceDefinition), client.api(Book, namespace=ALL)
     with pytest.raises(kp.Invalid, match=r"storedVersions\[0\]"):
         await definitions.update(NAME, drop_v1)
-    before = {one.metadata.uid: one.metadata.resource_version for one in await books.list()}
-    done = await client.migrate_storage(Book, settle=0.0, rate=1000.0)
-    assert done == Migration(NAME, "v2", 6, ("v1",))
-    assert str(done) == f"{NAME}: 6 objects rewritten as v2; nothing is stored as v1 any more"
-    assert await stored(client) == ["v2"]
-    after = {one.metadata.uid: one.metadata.resource_version for one in await books.list()}
-    assert before.keys() == after.keys()
-    assert all(before[uid] != version for uid, version in after.items())  # each was written
+    old_versions = {book.metadata.uid: book.metadata.resource_version for book in await books.list()}
+    migration = await client.migrate_storage(Book, settle=0.0, rate=1000.0)
+    assert migration == Migration(NAME, "v2", 6, ("v1",))
+    assert str(migration) == f"{NAME}: 6 objects rewritten as v2; nothing is stored as v1 any more"
+    assert await stored_versions(client) == ["v2"]
+    new_versions = {book.metadata.uid: book.metadata.resource_version for book in await books.list()}
+    assert old_versions.keys() == new_versions.keys()
+    assert all(old_versions[uid] != version for uid, version in new_versions.items())
     assert await client.migrate_storage(NAME) == Migration(NAME, "v2")
 
     await definitions.update(NAME, drop_v1)
-    old: BoundApi[BookV1] = client.api(BookV1)
+    old_books: BoundApi[BookV1] = client.api(BookV1)
     while True:
         try:
-            await old.list()
+            await old_books.list()
         except kp.NotFound:
             break
         await anyio.sleep(0.05)
-    assert [one.spec.title for one in await books.list()] == ["Moby-Dick"] * 6
+    assert [book.spec.title for book in await books.list()] == ["Moby-Dick"] * 6
     await definitions.delete(NAME)
     await definitions.wait_for(NAME, conditions.deleted())
     await client.api(Namespace).delete("migrated")

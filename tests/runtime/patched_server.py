@@ -1,4 +1,4 @@
-"""A server with one object and nothing else, which reads it out and applies patches by the RFCs."""
+"""A server with a single object, which it returns and patches as the RFCs define."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class _Answer:
         yield self._body
 
 
-class Patched:
-    """The object, and the bodies of the patches that it was changed by."""
+class PatchedObject:
+    """A transport to a server with a single object, which records the patches."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -54,13 +54,13 @@ class Patched:
 
 
 def _without_nulls_in_lists(value: Any, inside: bool = False) -> Any:
-    """What a Kubernetes API server takes a merge patch for."""
+    """Return a merge patch as a Kubernetes API server interprets it."""
     if is_object(value):
         return {
-            key: _without_nulls_in_lists(one, inside)
-            for key, one in value.items()
-            if not (inside and one is None)
+            key: _without_nulls_in_lists(member, inside)
+            for key, member in value.items()
+            if not (inside and member is None)
         }
     if isinstance(value, list):
-        return [_without_nulls_in_lists(one, True) for one in cast("Any", value)]
+        return [_without_nulls_in_lists(element, True) for element in cast("Any", value)]
     return value

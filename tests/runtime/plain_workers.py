@@ -1,7 +1,7 @@
-"""Workers and runs without shortcuts: one task for each run. The oracle of `test_workers_like_plain_ones`.
+"""Workers without optimizations, with a task for each run: the oracle of `test_workers_like_plain_ones`.
 
-`PlainWorkers` does the same as `Workers`, and `plain_perform` the same as `ControllerRunner._perform`, but
-for one thing: they do not hold keys until the caches show their writes.
+`PlainWorkers` does the same as `Workers`, and `plain_perform` the same as `ControllerRunner._perform`, except
+that they do not delay keys until the caches include their writes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PlainWorkers:
         self.wake()
 
     async def run(self) -> None:
-        """Work until stopped, and until the last run has ended; after a cancellation it can be run again."""
+        """Work until stopped and the last run has ended. After a cancellation, `run` may be called again."""
         try:
             async with anyio.create_task_group() as tasks:
                 while not self.stopped:
@@ -59,8 +59,8 @@ class PlainWorkers:
                     while self._is_free() and (work := self.queue.get(now)) is not None:
                         self.running[work.key] = work
                         tasks.start_soon(self._run, work)
-                    due = self.queue.next_at(now) if self._is_free() else None
-                    with anyio.CancelScope(deadline=inf if due is None else due):
+                    next_at = self.queue.next_at(now) if self._is_free() else None
+                    with anyio.CancelScope(deadline=inf if next_at is None else next_at):
                         await self.changed.wait()
         finally:
             now = anyio.current_time()
@@ -76,8 +76,8 @@ class PlainWorkers:
         error: Exception | None = None
         with anyio.CancelScope(deadline=anyio.current_time() + self.limit) as scope:
             try:
-                if (rest := self.perform(work)) is not None:
-                    await rest
+                if (awaitable := self.perform(work)) is not None:
+                    await awaitable
             except Exception as raised:
                 if not scope.cancel_called:
                     raise
@@ -92,7 +92,7 @@ class PlainWorkers:
 async def plain_perform(reconciling: Any, work: Work[str]) -> None:
     """Reconcile the object of a key, and report the outcome."""
     self: ControllerRunner = reconciling
-    began = anyio.current_time()
+    started_at = anyio.current_time()
     entry = self._find(work.key)
     context = self._context(work, entry)
     subject: Any = work.key
@@ -104,10 +104,10 @@ async def plain_perform(reconciling: Any, work: Work[str]) -> None:
             try:
                 subject = decode(entry.raw, self.plan.kind, strict=True, resource=self.plan.resource)
             except InvalidObject as error:
-                await self._refuse(work, entry, error, context, began)
+                await self._refuse(work, entry, error, context, started_at)
                 return
         action = await check_awaitable(self.plan.reconcile(subject, context))
     except failures() as error:
-        self._fail(work, failure_of(error), context, began)
+        self._fail(work, failure_of(error), context, started_at)
     else:
-        self._succeed(work, action, context, began)
+        self._succeed(work, action, context, started_at)

@@ -1,9 +1,8 @@
-"""Operators under any story of a few events: what is promised of them holds whatever happens in which order.
+"""Random stories of two operators with a lease, over failing networks and with suspended clocks.
 
-Two processes stand for one lease, over networks that fail, with clocks that may be stopped. Their runs begin
-and end, fail, clean up slowly and write. What must hold: no run begins and no write is sent after the lease
-has expired; no two runs of a key at once; a stopped program ends; and in the end, what is there has been
-reconciled.
+Their reconciles start, end, fail, clean up slowly and write. In every story: no reconcile begins and no write
+is sent after the lease has expired; a key is never reconciled twice at the same time; a stopped program ends;
+and at the end all existing objects were reconciled.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ ANOTHER = pytest.mark.thorough("another story of the same kind")
 LEASE_DURATION = 15.0
 
 
-class Paused:
-    """The clock of a process, which may have been stopped for a while: its timers fire late."""
+class SuspendedClock:
+    """The clock of a process that may be suspended, so that its timers fire late."""
 
     def __init__(self) -> None:
         self.missed = 0.0
@@ -41,21 +40,21 @@ class Paused:
     def now(self) -> float:
         return anyio.current_time() + self.missed
 
-    async def sleep_until(self, at: float) -> None:
-        await anyio.sleep(max(0.0, at - self.now()))
+    async def sleep_until(self, deadline: float) -> None:
+        await anyio.sleep(max(0.0, deadline - self.now()))
 
 
 class Process:
-    """One replica: its operator, and what its runs were seen to do."""
+    """A replica: its operator, and the observed violations."""
 
     def __init__(self, name: str, client: SimulatedClient, rng: Random) -> None:
         self.name, self.client, self.rng = name, client, rng
-        self.clock = Paused()
+        self.clock = SuspendedClock()
         self.election = LeaderElector(client, name="books", identity=name, clock=self.clock)
         self.operator = Operator(election=self.election, grace=5.0)
         self.running: set[str] = set()
         self.reconciled: dict[str, str] = {}
-        self.faults: list[str] = []
+        self.violations: list[str] = []
 
     async def run(self) -> None:
         controller = Controller(self.client, Book, concurrency=3, timeout=8.0)
@@ -67,9 +66,11 @@ class Process:
 
     async def reconcile(self, subject: Book, ctx: Context[Any]) -> Action | None:
         if not self.election.is_leader:
-            self.faults.append(f"{self.name} begins {ctx.key} at {anyio.current_time():g} and does not lead")
+            self.violations.append(
+                f"{self.name} begins {ctx.key} at {anyio.current_time():g} without leading"
+            )
         if ctx.key in self.running:
-            self.faults.append(f"{self.name} runs {ctx.key} twice at once")
+            self.violations.append(f"{self.name} runs {ctx.key} twice at the same time")
         self.running.add(ctx.key)
         try:
             return await self._work(subject, ctx)
@@ -104,7 +105,8 @@ class Process:
         except (LeaseLost, kp.ApiError, kp.TransportError):
             return
         if not holds:
-            self.faults.append(f"{self.name} wrote {ctx.key} at {anyio.current_time():g} without the lease")
+            now = anyio.current_time()
+            self.violations.append(f"{self.name} wrote {ctx.key} at {now:g} without the lease")
 
 
 async def _fail_when_cancelled() -> None:
@@ -114,7 +116,9 @@ async def _fail_when_cancelled() -> None:
         raise ValueError("cannot clean up")
 
 
-def happen(rng: Random, cluster: sim.Cluster, networks: list[sim.Faults], processes: list[Process]) -> None:
+def cause_event(
+    rng: Random, cluster: sim.Cluster, networks: list[sim.Faults], processes: list[Process]
+) -> None:
     name = f"b{rng.randrange(6)}"
     network, process = rng.choice(networks), rng.choice(processes)
     match rng.randrange(9):
@@ -137,48 +141,45 @@ def happen(rng: Random, cluster: sim.Cluster, networks: list[sim.Faults], proces
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=ANOTHER), pytest.param(2, marks=ANOTHER)])
-def test_whatever_happens_to_two_replicas_nothing_begins_or_is_written_without_the_lease(
-    go: Go, seed: int
-) -> None:
+def test_two_replicas_never_reconcile_or_write_without_the_lease_in_any_story(go: Go, seed: int) -> None:
     logging.getLogger("kubeproto").setLevel(logging.CRITICAL)
     rng = Random(seed)
 
     async def main() -> None:
         cluster = library()
         networks = [sim.Faults(cluster, seed=seed), sim.Faults(cluster, seed=seed + 100)]
-        ended: list[str] = []
+        finished_processes: list[str] = []
 
-        async def live(process: Process, run: Callable[[], Awaitable[None]]) -> None:
+        async def run_process(process: Process, run: Callable[[], Awaitable[None]]) -> None:
             await run()
-            ended.append(process.name)
+            finished_processes.append(process.name)
 
         async with (
-            simulated(cluster, faults=networks[0], seed=seed) as one,
-            simulated(cluster, faults=networks[1], seed=seed + 1) as two,
+            simulated(cluster, faults=networks[0], seed=seed) as first_client,
+            simulated(cluster, faults=networks[1], seed=seed + 1) as second_client,
             anyio.create_task_group() as tasks,
         ):
-            processes = [Process("a", one, rng), Process("b", two, rng)]
+            processes = [Process("a", first_client, rng), Process("b", second_client, rng)]
             for process in processes:
-                tasks.start_soon(live, process, process.run)
+                tasks.start_soon(run_process, process, process.run)
             for _ in range(150):
                 await anyio.sleep(rng.choice([0.05, 0.5, 3.0]))
-                happen(rng, cluster, networks, processes)
+                cause_event(rng, cluster, networks, processes)
             for network in networks:
                 network.calm()
             await anyio.sleep(300)
-            assert [fault for process in processes for fault in process.faults] == []
+            assert [violation for process in processes for violation in process.violations] == []
             assert [process.election.is_leader for process in processes].count(True) == 1
             leader = next(process for process in processes if process.election.is_leader)
             keys = {f"default/{name}" for name in (f"b{n}" for n in range(6)) if cluster.get(Book, name)}
             assert keys <= leader.reconciled.keys()
             assert not leader.running
-            networks[0].script += [
-                sim.RefuseConnection()
-            ] * 1000  # one of them cannot even give the lease back
+            # The first process cannot release the lease.
+            networks[0].script += [sim.RefuseConnection()] * 1000
             for process in processes:
                 process.operator.stop()
             with anyio.fail_after(120):
-                while len(ended) < 2:
+                while len(finished_processes) < 2:
                     await anyio.sleep(1)
 
     try:

@@ -1,4 +1,5 @@
-"""Whole manifests: the order, kinds that the file defines itself, dry runs, errors that name the object."""
+"""Tests of `apply_manifests`: the order, kinds that the file defines, dry runs, errors that name the
+object."""
 
 from __future__ import annotations
 
@@ -59,24 +60,24 @@ metadata: {name: here}
 
 
 def with_definition() -> str:
-    """A book before its definition, as files that are put together by name come."""
+    """Return a manifest with a book before its definition, as when files are sorted by name."""
     crd = json.loads(kp.encode(definition_of(Book)))
-    made = {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}}
-    return json.dumps(made | {"spec": {"title": "Moby-Dick"}}) + "\n" + json.dumps(crd)
+    moby = {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}}
+    return json.dumps(moby | {"spec": {"title": "Moby-Dick"}}) + "\n" + json.dumps(crd)
 
 
-def applied(cluster: sim.Cluster) -> list[str]:
-    """What was sent, by the last words of its path."""
-    return ["/".join(one.request.target.partition("?")[0].split("/")[-2:]) for one in cluster.log
-            if one.request.method == "PATCH"]  # fmt: skip
+def applied_paths(cluster: sim.Cluster) -> list[str]:
+    """Return the ends of the paths of all applies: resource and name."""
+    return ["/".join(entry.request.target.partition("?")[0].split("/")[-2:]) for entry in cluster.log
+            if entry.request.method == "PATCH"]  # fmt: skip
 
 
-def test_a_file_is_applied_in_an_order_in_which_each_finds_what_it_needs(go: Go) -> None:
+def test_a_file_is_applied_in_the_order_of_its_dependencies(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
-            done = await client.apply_manifests(MANIFEST, field_manager="m")
-            assert applied(cluster) == [
+            results = await client.apply_manifests(MANIFEST, field_manager="m")
+            assert applied_paths(cluster) == [
                 "namespaces/shop",
                 "serviceaccounts/web",
                 "rolebindings/web",
@@ -85,11 +86,11 @@ def test_a_file_is_applied_in_an_order_in_which_each_finds_what_it_needs(go: Go)
                 "deployments/web",
                 "validatingwebhookconfigurations/checks",
             ]
-            assert {one.outcome for one in done} == {"created"}
-            assert str(done[0]) == "Namespace shop created"
+            assert {result.outcome for result in results} == {"created"}
+            assert str(results[0]) == "Namespace shop created"
             assert cluster.get("v1/ConfigMap", "here", "default") is not None
-            again = await client.apply_manifests(MANIFEST, field_manager="m", namespace="shop")
-            assert [one.outcome for one in again].count("configured") == 6
+            new_results = await client.apply_manifests(MANIFEST, field_manager="m", namespace="shop")
+            assert [result.outcome for result in new_results].count("configured") == 6
             assert cluster.get("v1/ConfigMap", "here", "shop") is not None
 
     go(main)
@@ -99,20 +100,20 @@ def test_objects_of_a_kind_that_the_file_defines_wait_until_it_is_served(go: Go)
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
-            done = await client.apply_manifests(with_definition(), field_manager="m")
-            assert [one.obj.kind for one in done] == ["CustomResourceDefinition", "Book"]
+            results = await client.apply_manifests(with_definition(), field_manager="m")
+            assert [result.obj.kind for result in results] == ["CustomResourceDefinition", "Book"]
             assert cluster.get(Book, "moby") is not None
-            assert any("/customresourcedefinitions/books.example.com" in one.request.target
-                       for one in cluster.log if one.request.method == "GET")  # fmt: skip
-            # Known by now: nothing is waited for.
-            before = anyio.current_time()
+            assert any("/customresourcedefinitions/books.example.com" in entry.request.target
+                       for entry in cluster.log if entry.request.method == "GET")  # fmt: skip
+            # The kind is served by now, so the second apply does not wait.
+            start = anyio.current_time()
             await client.apply_manifests(with_definition(), field_manager="m")
-            assert anyio.current_time() - before < 1
+            assert anyio.current_time() - start < 1
 
     go(main)
 
 
-def test_a_definition_that_is_never_served_is_named_in_time(go: Go) -> None:
+def test_a_definition_that_is_never_served_is_an_error_within_the_timeout(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         crd = json.loads(kp.encode(definition_of(Book)))
@@ -120,8 +121,8 @@ def test_a_definition_that_is_never_served_is_named_in_time(go: Go) -> None:
         crd["spec"]["versions"].append(
             crd["spec"]["versions"][0] | {"name": "v2", "storage": False, "served": True}
         )
-        made: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}}
-        objects = [kp.decode(kp.encode(one), kp.Dynamic) for one in (crd, made)]
+        moby: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}}
+        objects = [kp.decode(kp.encode(obj), kp.Dynamic) for obj in (crd, moby)]
         async with simulated(cluster) as client:
             with pytest.raises(
                 ApplyError, match=r"the definition of Book \(example.com/v1\) is not installed"
@@ -132,7 +133,7 @@ def test_a_definition_that_is_never_served_is_named_in_time(go: Go) -> None:
     go(main)
 
 
-def test_what_is_refused_is_named_with_its_place_and_what_went_before(go: Go) -> None:
+def test_an_error_names_the_refused_object_its_position_and_the_applied_objects(go: Go) -> None:
     text = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n---\n"
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n---\n"
@@ -145,7 +146,7 @@ def test_what_is_refused_is_named_with_its_place_and_what_went_before(go: Go) ->
             with pytest.raises(ApplyError, match="object 2 of the manifests, ConfigMap Bad_Name: ") as caught:
                 await client.apply_manifests(text, field_manager="m")
             assert isinstance(caught.value.__cause__, kp.Invalid)
-            assert [one.obj.metadata.name for one in caught.value.applied] == ["good"]
+            assert [result.obj.metadata.name for result in caught.value.applied] == ["good"]
             assert caught.value.position == 2
             assert cluster.get("v1/ConfigMap", "late") is None
 
@@ -153,24 +154,24 @@ def test_what_is_refused_is_named_with_its_place_and_what_went_before(go: Go) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "location"),
     [
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Pod\n", "document 2, line 5"),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: [\n", "document 1"),
     ],
 )
-def test_a_text_that_cannot_be_read_names_the_line_and_nothing_is_sent(go: Go, text: str, words: str) -> None:
+def test_a_syntax_error_names_the_line_and_nothing_is_sent(go: Go, text: str, location: str) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
-            with pytest.raises(kp.InvalidManifest, match=words):
+            with pytest.raises(kp.InvalidManifest, match=location):
                 await client.apply_manifests(text, field_manager="m")
             assert cluster.log == []
 
     go(main)
 
 
-def test_a_kind_that_nobody_knows_is_named(go: Go) -> None:
+def test_an_error_names_an_unknown_kind(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client:
             with pytest.raises(ApplyError, match=r"Book.example.com moby: the definition of Book"):
@@ -179,27 +180,29 @@ def test_a_kind_that_nobody_knows_is_named(go: Go) -> None:
     go(main)
 
 
-def test_a_dry_run_keeps_nothing_and_does_not_ask_for_what_is_not_there_yet(go: Go) -> None:
+def test_a_dry_run_stores_nothing_and_omits_objects_whose_kind_or_namespace_is_missing(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
             text = f"{with_definition()}\n"
-            done = await client.apply_manifests(text, field_manager="m", dry_run=True)
-            assert [one.outcome for one in done] == ["created", "not sent"]
-            done = await client.apply_manifests(MANIFEST, field_manager="m", dry_run=True)
-            outcomes = {str(one) for one in done}
+            results = await client.apply_manifests(text, field_manager="m", dry_run=True)
+            assert [result.outcome for result in results] == ["created", "not sent"]
+            results = await client.apply_manifests(MANIFEST, field_manager="m", dry_run=True)
+            outcomes = {str(result) for result in results}
             assert "Namespace shop created" in outcomes
             assert "Deployment.apps shop/web not sent" in outcomes
             assert "ConfigMap default/here created" in outcomes
             assert cluster.get("v1/Namespace", "shop", "") is None
             assert all(
-                "dryRun=All" in one.request.target for one in cluster.log if one.request.method == "PATCH"
+                "dryRun=All" in entry.request.target
+                for entry in cluster.log
+                if entry.request.method == "PATCH"
             )
 
     go(main)
 
 
-def test_a_field_of_another_manager_is_a_conflict_unless_it_is_forced(go: Go) -> None:
+def test_a_field_of_another_manager_is_a_conflict_without_force(go: Go) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: %s}\n"
 
     async def main() -> None:
@@ -209,25 +212,25 @@ def test_a_field_of_another_manager_is_a_conflict_unless_it_is_forced(go: Go) ->
             with pytest.raises(ApplyError) as caught:
                 await client.apply_manifests(text % "two", field_manager="second")
             assert isinstance(caught.value.__cause__, kp.Conflict)
-            [done] = await client.apply_manifests(text % "two", field_manager="second", force=True)
-            assert done.obj["data"] == {"k": "two"}
+            [result] = await client.apply_manifests(text % "two", field_manager="second", force=True)
+            assert result.obj["data"] == {"k": "two"}
 
     go(main)
 
 
-def test_typed_objects_are_applied_as_they_say_and_a_manager_has_to_be_named(go: Go) -> None:
+def test_typed_objects_are_applied_and_a_field_manager_is_required(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
         async with simulated(cluster) as client:
-            [done] = await client.apply_manifests([book(pages=3)], field_manager="m")
-            assert done.obj["spec"]["pages"] == 3
+            [result] = await client.apply_manifests([book(pages=3)], field_manager="m")
+            assert result.obj["spec"]["pages"] == 3
             with pytest.raises(kp.InvalidRequest, match="field_manager"):
                 await client.apply_manifests([book()])
 
     go(main)
 
 
-def test_a_file_is_applied_through_trouble(go: Go) -> None:
+def test_a_file_is_applied_through_failures_of_server_and_network(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         faults = sim.Faults(

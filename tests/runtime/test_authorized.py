@@ -1,4 +1,4 @@
-"""A transport with credentials: what requests say, what a 401 does, and what several at once do."""
+"""Tests of `AuthorizedTransport`: headers of requests, renewals after a 401, and concurrent requests."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("identity", "said"),
+    ("identity", "authorization"),
     [
         (Identity(token="t1"), "Bearer t1"),
         (Identity(username="ann", password="pw"), "Basic YW5uOnB3"),
         (Identity(), ""),
     ],
 )
-def test_each_request_says_who_asks(run: Run, identity: Identity, said: str) -> None:
+def test_each_request_contains_the_credentials(run: Run, identity: Identity, authorization: str) -> None:
     async def main() -> None:
         net = Net(lambda _, request: (200, b"welcome"))
         async with authorized(net, identity) as transport:
             assert await get(transport) == (200, b"welcome")
             assert await get(transport) == (200, b"welcome")
-        assert net.authorizations() == [said, said]
+        assert net.authorizations() == [authorization, authorization]
         assert len(net.opened) == len(net.closed) == 1
 
     run(main)
 
 
-def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run, tmp_path: Path) -> None:
+def test_a_request_with_its_own_authorization_is_sent_unchanged(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"))
         net = Net(accepting("nobody"))
@@ -63,24 +63,24 @@ def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run, tmp_
                 async with transport.upgrade(UPGRADE.with_headers(("Authorization", "Bearer theirs"))):
                     pass
         assert net.authorizations() == ["Bearer theirs"] * 2
-        assert len(script.pids) == 1, "other credentials of ours would not have helped"
+        assert len(script.pids) == 1, "the credentials of the request were renewed"
 
     run(main)
 
 
-def test_a_request_keeps_its_class_so_that_an_upgrade_is_seen_as_one(run: Run) -> None:
+def test_an_upgrade_request_with_credentials_is_still_an_upgrade_request(run: Run) -> None:
     async def main() -> None:
         net = Net(lambda _, request: (101, b""))
         async with authorized(net, Identity(token="t1")) as transport, transport.send(UPGRADE):
             pass
-        [(_, sent)] = net.sent
-        assert isinstance(sent, UpgradeRequest)
-        assert header(sent.headers, "authorization") == "Bearer t1"
+        [(_, request)] = net.sent
+        assert isinstance(request, UpgradeRequest)
+        assert header(request.headers, "authorization") == "Bearer t1"
 
     run(main)
 
 
-def test_an_upgrade_that_is_refused_is_asked_for_once_more(run: Run, tmp_path: Path) -> None:
+def test_a_refused_upgrade_is_sent_once_more(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"))
         net = Net(accepting("t2"))
@@ -99,13 +99,13 @@ def test_an_upgrade_that_is_refused_is_asked_for_once_more(run: Run, tmp_path: P
     run(main)
 
 
-def test_a_transport_without_websockets_says_so(run: Run) -> None:
-    class Plain:
+def test_an_upgrade_over_a_transport_without_websockets_is_an_error(run: Run) -> None:
+    class TransportWithoutUpgrade:
         send = None
 
     @asynccontextmanager
     async def opener(connection: Connection) -> AsyncGenerator[Any]:
-        yield Plain()
+        yield TransportWithoutUpgrade()
 
     async def main() -> None:
         async with AuthorizedTransport(
@@ -135,7 +135,7 @@ def test_a_token_file_is_read_again_after_a_minute(run: Run, tmp_path: Path) -> 
     run(main)
 
 
-def test_a_token_that_rotated_before_its_time_costs_one_401_and_one_more_request(
+def test_a_token_file_that_is_replaced_early_costs_one_401_and_one_more_request(
     run: Run, tmp_path: Path
 ) -> None:
     async def main() -> None:
@@ -154,7 +154,7 @@ def test_a_token_that_rotated_before_its_time_costs_one_401_and_one_more_request
     run(main)
 
 
-def test_a_401_that_nothing_can_mend_reaches_the_caller_with_its_body(
+def test_a_401_without_other_credentials_reaches_the_caller_with_its_body(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
@@ -165,13 +165,13 @@ def test_a_401_that_nothing_can_mend_reaches_the_caller_with_its_body(
         assert len(net.sent) == 3
 
     run(main)
-    [record] = caplog.records  # said once, for every request is refused alike
+    [record] = caplog.records  # logged once, although every request is refused
     assert (record.name, record.levelno) == ("kubeproto.credentials", logging.WARNING)
     assert "the server rejected the credentials" in record.getMessage()
     assert SECRET not in caplog.text
 
 
-def test_a_stream_that_is_refused_at_its_opening_is_opened_once_more(run: Run, tmp_path: Path) -> None:
+def test_a_refused_stream_is_opened_once_more(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"))
         net = Net(accepting("t2"))
@@ -180,29 +180,29 @@ def test_a_stream_that_is_refused_at_its_opening_is_opened_once_more(run: Run, t
             transport.send(kp.RawRequest("GET", "/api/v1/pods?watch=true")) as incoming,
         ):
             assert incoming.status == 200
-            assert net.answering == 1, "the refused answer is still open"
+            assert net.answering == 1, "the refused response is still open"
         assert net.authorizations() == ["Bearer t1", "Bearer t2"]
 
     run(main)
 
 
-def test_ten_requests_at_once_run_one_plugin(run: Run, tmp_path: Path) -> None:
+def test_ten_concurrent_requests_run_the_plugin_once(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N", expirationTimestamp="1970-01-01T00:33:20Z"))
         clock, net = Clock(), Net(accepting("t1"))
         async with authorized(net, script.identity, clock=clock) as transport:
-            await all_at_once(*[lambda: get(transport)] * 10)
+            await run_concurrently(*[lambda: get(transport)] * 10)
             assert len(script.pids) == 1
             assert len(net.opened) == 1
             clock.now, net.server = 3000.0, accepting("t2")  # all expired
-            await all_at_once(*[lambda: get(transport)] * 10)
+            await run_concurrently(*[lambda: get(transport)] * 10)
         assert len(script.pids) == 2
         assert net.authorizations() == ["Bearer t1"] * 10 + ["Bearer t2"] * 10
 
     run(main)
 
 
-def test_ten_401s_run_one_plugin_and_each_request_is_sent_once_more(run: Run, tmp_path: Path) -> None:
+def test_ten_401s_run_the_plugin_once_and_each_request_is_sent_once_more(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"))
         net = Net(accepting("t1"))
@@ -212,8 +212,8 @@ def test_ten_401s_run_one_plugin_and_each_request_is_sent_once_more(run: Run, tm
             net.server = accepting("t2")
             clock.now += 10
             net.sent.clear()
-            answers = await all_at_once(*[lambda: get(transport)] * 10)
-        assert answers == [(200, b"welcome")] * 10
+            responses = await run_concurrently(*[lambda: get(transport)] * 10)
+        assert responses == [(200, b"welcome")] * 10
         assert len(script.pids) == 2
         assert net.authorizations().count("Bearer t2") == 10
         assert net.authorizations().count("Bearer t1") <= 10
@@ -221,25 +221,25 @@ def test_ten_401s_run_one_plugin_and_each_request_is_sent_once_more(run: Run, tm
     run(main)
 
 
-def test_all_who_wait_for_a_plugin_that_fails_are_told_why(
+def test_all_requests_that_wait_for_a_failing_plugin_raise_its_error(
     run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     async def main() -> None:
         script = Script(tmp_path, SECRET, code=3, waits=True)
         net = Net(accepting("t1"))
-        said: list[str] = []
+        errors: list[str] = []
         async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
 
-            async def ask() -> None:
+            async def send() -> None:
                 with pytest.raises(CredentialsError) as failed:
                     await get(transport)
-                said.append(str(failed.value))
+                errors.append(str(failed.value))
 
             for _ in range(5):
-                tasks.start_soon(ask)
+                tasks.start_soon(send)
             await script.started()
             script.go.touch()
-        assert said == [f"the plugin {str(script.path)!r} exited with 3"] * 5
+        assert errors == [f"the plugin {str(script.path)!r} exited with 3"] * 5
         assert len(script.pids) == 1
         assert not net.sent
 
@@ -249,62 +249,62 @@ def test_all_who_wait_for_a_plugin_that_fails_are_told_why(
     assert SECRET not in "".join(capfd.readouterr())
 
 
-def test_a_request_that_is_cancelled_does_not_end_the_renewal_that_it_began(run: Run, tmp_path: Path) -> None:
+def test_a_cancelled_request_does_not_cancel_the_renewal_that_it_started(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"), waits=True)
         net = Net(accepting("t1"))
-        answers: list[Any] = []
+        responses: list[Any] = []
         async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
-            for _ in range(3):  # as the runs of a controller that have a deadline
+            for _ in range(3):  # like reconciles with a deadline
                 with anyio.move_on_after(0.05):
                     await get(transport)
 
-            async def other() -> None:
-                answers.append(await get(transport))
+            async def send() -> None:
+                responses.append(await get(transport))
 
             await script.started()
             for _ in range(3):
-                tasks.start_soon(other)
+                tasks.start_soon(send)
             script.go.touch()
-        assert answers == [(200, b"welcome")] * 3
+        assert responses == [(200, b"welcome")] * 3
         assert len(script.pids) == 1
 
     run(main)
 
 
-def test_a_transport_that_is_closed_ends_its_renewal_and_who_waits_for_it(run: Run, tmp_path: Path) -> None:
+def test_closing_a_transport_ends_its_renewal_and_the_waiting_requests(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"), waits=True)
         net = Net(accepting("t1"))
-        refused: list[str] = []
+        errors: list[str] = []
         async with anyio.create_task_group() as tasks:
             async with authorized(net, script.identity) as transport:
 
-                async def ask() -> None:
+                async def send() -> None:
                     with pytest.raises(kp.LocalProtocolError, match="closed") as caught:
                         await get(transport)
-                    refused.append(str(caught.value))
+                    errors.append(str(caught.value))
 
-                tasks.start_soon(ask)
+                tasks.start_soon(send)
                 await script.started()
-            assert not alive(script.pids[0])
-        assert len(refused) == 1
+            assert not is_running(script.pids[0])
+        assert len(errors) == 1
         assert len(script.pids) == 1
 
     run(main)
 
 
-def test_a_token_that_is_still_valid_is_used_while_another_is_fetched(run: Run, tmp_path: Path) -> None:
+def test_a_valid_token_is_used_during_its_renewal(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         clock = Clock()
-        soon = "1970-01-01T00:20:00Z"
-        script = Script(tmp_path, credential(token="t$N", expirationTimestamp=soon))
+        expiration = "1970-01-01T00:20:00Z"
+        script = Script(tmp_path, credential(token="t$N", expirationTimestamp=expiration))
         net = Net(accepting("t1"))
         async with authorized(net, script.identity, clock=clock) as transport:
             clock.now = 600.0
             assert await get(transport) == (200, b"welcome")
-            waiting = Script(tmp_path, credential(token="t$N", expirationTimestamp=soon), waits=True)
-            clock.now = 1150.0  # due, and valid for fifty seconds more
+            waiting = Script(tmp_path, credential(token="t$N", expirationTimestamp=expiration), waits=True)
+            clock.now = 1150.0  # the renewal is due, and the token is valid for fifty more seconds
             with anyio.fail_after(30):
                 for _ in range(3):
                     assert await get(transport) == (200, b"welcome")
@@ -330,21 +330,21 @@ def test_a_closed_transport_sends_nothing_and_opens_nothing(run: Run) -> None:
     run(main)
 
 
-def test_a_plugin_may_take_longer_than_a_request_that_needs_it(run: Run, tmp_path: Path) -> None:
+def test_a_plugin_may_take_longer_than_the_timeout_of_a_request(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         script = Script(tmp_path, credential(token="t$N"), waits=True)
         net = Net(accepting("t1"))
 
-        async def impatient(transport: AuthorizedTransport) -> int:
+        async def send_with_short_timeout(transport: AuthorizedTransport) -> int:
             async with transport.send(kp.RawRequest("GET", "/version"), timeout=0.001) as incoming:
                 return incoming.status
 
         async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
 
-            async def ask() -> None:
-                assert await impatient(transport) == 200
+            async def send() -> None:
+                assert await send_with_short_timeout(transport) == 200
 
-            tasks.start_soon(ask)
+            tasks.start_soon(send)
             await script.started()
             await anyio.sleep(0.01)
             script.go.touch()
@@ -352,7 +352,7 @@ def test_a_plugin_may_take_longer_than_a_request_that_needs_it(run: Run, tmp_pat
     run(main)
 
 
-def test_another_client_certificate_makes_another_transport_and_open_answers_go_on(
+def test_a_new_client_certificate_opens_a_new_transport_and_open_responses_continue(
     run: Run, tmp_path: Path
 ) -> None:
     async def main() -> None:
@@ -364,27 +364,25 @@ def test_another_client_certificate_makes_another_transport_and_open_answers_go_
         async with authorized(net, identity, clock=clock) as transport:
             net.gate = anyio.Event()
             async with transport.send(kp.RawRequest("GET", "/watch")) as watching:
-                pieces = aiter(watching)
-                assert await anext(pieces) == b"one"
+                chunks = aiter(watching)
+                assert await anext(chunks) == b"one"
                 certificate.write_bytes(PEM % b"two")
                 key.write_bytes(PEM % b"key two")
                 clock.now += 61
                 gate, net.gate = net.gate, None
                 assert await get(transport) == (200, b"two")
                 assert await get(transport) == (200, b"two")
-                assert [len(net.opened), len(net.closed)] == [2, 0], "a response was cut off"
+                assert [len(net.opened), len(net.closed)] == [2, 0], "a response was interrupted"
                 gate.set()
-                assert [piece async for piece in pieces] == [b"the end"]
-            assert net.closed == [net.opened[0]], "the old transport is to be closed after its last answer"
+                assert [chunk async for chunk in chunks] == [b"the end"]
+            assert net.closed == [net.opened[0]], "the old transport was not closed after its last response"
             assert await get(transport) == (200, b"two")
         assert net.closed == net.opened
 
     run(main)
 
 
-def test_a_transport_that_answers_nothing_is_closed_as_soon_as_another_takes_its_place(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_replaced_transport_without_open_responses_is_closed(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
         certificate.write_bytes(PEM % b"one")
@@ -401,12 +399,12 @@ def test_a_transport_that_answers_nothing_is_closed_as_soon_as_another_takes_its
     run(main)
 
 
-def test_a_certificate_of_a_plugin_is_shown_too(run: Run, tmp_path: Path) -> None:
+def test_the_client_certificate_of_a_plugin_is_used(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         pem = credential(
             clientCertificateData=(PEM % b"of the plugin").decode(), clientKeyData=(PEM % b"its key").decode()
         )
-        # The here-document of the script would take the backslashes away.
+        # The here-document of the script removes backslashes.
         script = Script(tmp_path, pem.replace("\\", "\\\\"))
         net = Net(lambda connection, request: (200, connection.client_certificate))
         async with authorized(net, script.identity) as transport:
@@ -415,7 +413,7 @@ def test_a_certificate_of_a_plugin_is_shown_too(run: Run, tmp_path: Path) -> Non
     run(main)
 
 
-def test_without_tls_nothing_is_asked_for_and_nothing_is_sent(run: Run) -> None:
+def test_without_tls_no_credentials_are_read_or_sent(run: Run) -> None:
     async def main() -> None:
         net = Net(lambda _, request: (200, b""))
         async with AuthorizedTransport(
@@ -433,7 +431,7 @@ def test_no_secret_is_in_the_repr() -> None:
     assert SECRET not in repr(transport)
 
 
-def test_a_plugin_that_is_not_there_is_named(run: Run) -> None:
+def test_a_missing_plugin_is_named(run: Run) -> None:
     async def main() -> None:
         net = Net(accepting())
         identity = Identity(plugin=Plugin(command="/no/such/login", install_hint="apt install login"))
@@ -447,7 +445,7 @@ def test_a_plugin_that_is_not_there_is_named(run: Run) -> None:
     run(main)
 
 
-def alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -455,13 +453,13 @@ def alive(pid: int) -> bool:
     return True
 
 
-async def all_at_once(*asks: Callable[[], Awaitable[Any]]) -> list[Any]:
-    answers: list[Any] = []
+async def run_concurrently(*functions: Callable[[], Awaitable[Any]]) -> list[Any]:
+    results: list[Any] = []
 
-    async def one(ask: Callable[[], Awaitable[Any]]) -> None:
-        answers.append(await ask())
+    async def run_function(function: Callable[[], Awaitable[Any]]) -> None:
+        results.append(await function())
 
     async with anyio.create_task_group() as tasks:
-        for ask in asks:
-            tasks.start_soon(one, ask)
-    return answers
+        for function in functions:
+            tasks.start_soon(run_function, function)
+    return results

@@ -1,4 +1,4 @@
-"""Every verb of the core on a client: none is missing, each takes what the core's takes, and does it."""
+"""The verbs of a client are those of the core, with the same parameters, and send the same requests."""
 
 from __future__ import annotations
 
@@ -25,32 +25,35 @@ from kubeproto_runtime.testing import simulated
 __all__ = ["go"]
 
 
-def public(of: type[Any]) -> set[str]:
-    return {name for name in dir(of) if not name.startswith("_")}
+def public_names(cls: type[Any]) -> set[str]:
+    return {name for name in dir(cls) if not name.startswith("_")}
 
 
-def parameters(of: type[Any], name: str) -> list[tuple[str, Any, Any]] | str:
-    found = inspect.getattr_static(of, name)
-    if isinstance(found, property):
+def parameters(cls: type[Any], name: str) -> list[tuple[str, Any, Any]] | str:
+    attribute = inspect.getattr_static(cls, name)
+    if isinstance(attribute, property):
         return "property"
-    verb = getattr(of, name)
-    return [(one.name, one.kind, one.default) for one in inspect.signature(verb).parameters.values()]
+    verb = getattr(cls, name)
+    return [
+        (parameter.name, parameter.kind, parameter.default)
+        for parameter in inspect.signature(verb).parameters.values()
+    ]
 
 
 @pytest.mark.parametrize(
     ("bound", "core"), [(BoundApi, kp.Api), (BoundSubresource, Subresource), (BoundTables, Tables)]
 )
-def test_no_verb_is_missing_and_each_takes_what_that_of_the_core_takes(
+def test_no_verb_is_missing_and_the_parameters_are_those_of_the_core(
     bound: type[Any], core: type[Any]
 ) -> None:
-    missing = public(core) - public(bound)
-    # A single watch is opened as it stands, by `client.open`; `follow` is the watch that goes on.
+    missing = public_names(core) - public_names(bound)
+    # `follow` replaces `watch`; a single watch is opened by `client.open`.
     assert missing == {"api", "include_object"} if core is Tables else missing <= {"watch"}
-    for name in public(core) & public(bound) - {"api", "include_object"}:
+    for name in public_names(core) & public_names(bound) - {"api", "include_object"}:
         assert parameters(bound, name) == parameters(core, name), name
 
 
-def test_a_verb_has_the_words_of_that_of_the_core() -> None:
+def test_a_verb_has_the_docstring_of_the_core() -> None:
     bound: Any = BoundApi
     core: Any = kp.Api
     for name in ("get", "evict", "exec", "follow_log"):
@@ -60,19 +63,19 @@ def test_a_verb_has_the_words_of_that_of_the_core() -> None:
 
 class Widget(kp.Object[dict[str, Any], dict[str, Any]], group="example.com", version="v1", plural="widgets",
              definition=kp.Definition(scale=Scale(".spec.replicas", ".status.replicas"))):  # fmt: skip
-    """A thing that can be scaled."""
+    """A kind with a scale."""
 
 
-def test_each_verb_does_what_it_says_on_a_server(go: Go) -> None:
+def test_each_verb_works_on_a_server(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.define(Widget)
         async with simulated(cluster) as client:
             books = client.api(Book)
-            made = await books.create(book(pages=100))
-            assert_type(made, Book)
-            made.spec.pages = 200
-            assert (await books.replace(made)).spec.pages == 200
+            created = await books.create(book(pages=100))
+            assert_type(created, Book)
+            created.spec.pages = 200
+            assert (await books.replace(created)).spec.pages == 200
             assert (await books.merge_patch("moby", {"spec": {"pages": 300}})).spec.pages == 300
             operations = [{"op": "replace", "path": "/spec/pages", "value": 400}]
             assert (await books.json_patch("moby", operations)).spec.pages == 400
@@ -80,7 +83,7 @@ def test_each_verb_does_what_it_says_on_a_server(go: Go) -> None:
             assert applied.spec.title == "Emma"
             with pytest.raises(kp.UnsupportedMediaType):
                 await books.strategic_patch("moby", {"spec": {"pages": 1}})
-            assert [one.metadata.name for one in (await books.list()).items] == ["emma", "moby"]
+            assert [item.metadata.name for item in (await books.list()).items] == ["emma", "moby"]
             status = await books.status.merge_patch("moby", {"status": {"read": 3}})
             assert status.status is not None
             assert (await books.status.get("moby")).status == status.status
@@ -101,16 +104,15 @@ def test_each_verb_does_what_it_says_on_a_server(go: Go) -> None:
     go(main)
 
 
-def test_a_pod_is_evicted_bound_and_read_and_a_token_is_made(go: Go) -> None:
-    """That these leave as the core makes them is all that a client adds."""
+def test_requests_for_pods_and_tokens_are_sent_as_the_core_builds_them(go: Go) -> None:
 
     async def main() -> None:
-        done = (
+        success = (
             200,
             (("Content-Type", "application/json"),),
             b'{"kind":"Status","apiVersion":"v1","status":"Success"}',
         )
-        client, wire = scripted(done)
+        client, wire = scripted(success)
         pods = client.api(Pod)
         assert (await pods.evict("web-0", uid="u")).success
         assert (await pods.bind("web-0", "node-1")).success
@@ -123,15 +125,15 @@ def test_a_pod_is_evicted_bound_and_read_and_a_token_is_made(go: Go) -> None:
 
         token = b'{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","spec":{"audiences":[]},'
         token += b'"status":{"token":"t","expirationTimestamp":"2026-01-01T00:00:00Z"}}'
-        client, wire = scripted((201, done[1], token))
-        made = await client.api(ServiceAccount).create_token("default")
-        assert made.status is not None
+        client, wire = scripted((201, success[1], token))
+        response = await client.api(ServiceAccount).create_token("default")
+        assert response.status is not None
         assert wire.asked[0][1].target.endswith("/serviceaccounts/default/token")
 
     go(main)
 
 
-def test_the_lines_of_a_log_come_one_by_one_as_they_are_written(go: Go) -> None:
+def test_the_lines_of_a_log_arrive_when_they_are_written(go: Go) -> None:
     class Written(Said):
         async def __anext__(self) -> bytes:
             await anyio.sleep(1)
@@ -156,7 +158,7 @@ def test_the_lines_of_a_log_come_one_by_one_as_they_are_written(go: Go) -> None:
     go(main)
 
 
-def test_a_log_that_is_refused_is_the_error_that_it_is(go: Go) -> None:
+def test_a_refused_log_raises_the_error_of_the_server(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client, client.api(Pod).follow_log("web-0") as log:
             with pytest.raises(kp.NotFound):
@@ -165,33 +167,33 @@ def test_a_log_that_is_refused_is_the_error_that_it_is(go: Go) -> None:
     go(main)
 
 
-def test_a_watch_gives_what_has_come_a_list_a_chunk(go: Go) -> None:
+def test_an_opened_watch_returns_a_list_of_events_for_each_chunk(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
         async with simulated(cluster) as client:
             cluster.later(5, lambda: cluster.put(book("emma", title="Emma")))
-            seen: list[str] = []
+            names: list[str] = []
             request = client.requests(Book).watch(send_initial_events=True, timeout_seconds=10)
             async with client.open(request) as events:
                 async for batch in events:
-                    seen += [event.object.metadata.name for event in batch if isinstance(event, kp.Added)]
-            assert seen == ["moby", "emma"]
+                    names += [event.object.metadata.name for event in batch if isinstance(event, kp.Added)]
+            assert names == ["moby", "emma"]
             assert anyio.current_time() == 10
 
     go(main)
 
 
-def test_a_command_is_run_over_a_transport_that_knows_websockets(go: Go) -> None:
+def test_exec_runs_a_command_over_a_transport_with_websockets(go: Go) -> None:
     class Socket:
         protocol = "v5.channel.k8s.io"
 
         def __init__(self) -> None:
             self.sent: list[bytes] = []
-            self.coming = [b"\x01hello\n", b'\x03{"kind":"Status","status":"Success"}']
+            self.messages = [b"\x01hello\n", b'\x03{"kind":"Status","status":"Success"}']
 
         async def receive(self) -> bytes | None:
-            return self.coming.pop(0) if self.coming else None
+            return self.messages.pop(0) if self.messages else None
 
         async def send(self, message: bytes) -> None:
             self.sent.append(message)
@@ -212,18 +214,18 @@ def test_a_command_is_run_over_a_transport_that_knows_websockets(go: Go) -> None
         transport.socket = Socket()
         async with Client(transport).api(Pod).exec("web-0", ["cat"], stdin=True) as process:
             await process.write(b"hello\n")
-            said = [event async for event in process]
+            output = [event async for event in process]
         assert transport.socket.sent == [b"\x00hello\n"]
         assert process.exited is not None
         assert process.exited.code == 0
-        assert len(said) == 2
+        assert len(output) == 2
         assert transport.timeouts == [60.0]
         assert "command=cat" in transport.asked[0][1].target
 
     go(main)
 
 
-def test_pg_14_pages_come_one_by_one_and_only_as_far_as_somebody_reads(go: Go) -> None:
+def test_pg_14_pages_are_requested_only_when_they_are_read(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for number in range(10):
@@ -242,7 +244,7 @@ def test_pg_14_pages_come_one_by_one_and_only_as_far_as_somebody_reads(go: Go) -
     go(main)
 
 
-def test_pg_14_a_list_whose_version_is_gone_ends_or_goes_on_as_asked(go: Go) -> None:
+def test_pg_14_on_expired_decides_whether_a_list_fails_or_continues(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for number in range(6):
@@ -253,7 +255,7 @@ def test_pg_14_a_list_whose_version_is_gone_ends_or_goes_on_as_asked(go: Go) -> 
             assert names == ["b0", "b1", "b2", "b3"]
             cluster.put(book("z"))
             cluster.compact()
-            for _ in range(2):  # and it stays so: such a list has no end that could be reached
+            for _ in range(2):  # the iteration cannot continue after the error
                 with pytest.raises(kp.Gone):
                     await anext(items)
             names = list[str]()
@@ -266,7 +268,7 @@ def test_pg_14_a_list_whose_version_is_gone_ends_or_goes_on_as_asked(go: Go) -> 
     go(main)
 
 
-def test_what_is_not_there_is_none_but_a_kind_that_is_not_there_is_an_error(go: Go) -> None:
+def test_a_missing_object_is_none_and_a_missing_kind_is_an_error(go: Go) -> None:
     async def main() -> None:
         async with simulated(library()) as client:
             assert await client.api(Book).get_or_none("moby") is None
@@ -276,20 +278,20 @@ def test_what_is_not_there_is_none_but_a_kind_that_is_not_there_is_an_error(go: 
     go(main)
 
 
-def test_a_slim_class_of_pods_can_be_asked_for_logs(go: Go) -> None:
-    class Slim(RunsContainers, version="v1", kind="Pod", plural="pods"):
+def test_a_class_of_pods_without_a_spec_has_the_verb_log(go: Go) -> None:
+    class PodMetadata(RunsContainers, version="v1", kind="Pod", plural="pods"):
         """A pod by its metadata."""
 
     async def main() -> None:
         client, _ = scripted((200, (), b"x"))
-        assert await client.api(Slim).log("a") == "x"
-        assert await client.api(kp.Metadata[Slim]).log("a") == "x"
+        assert await client.api(PodMetadata).log("a") == "x"
+        assert await client.api(kp.Metadata[PodMetadata]).log("a") == "x"
 
     go(main)
 
 
-def test_types_of_what_a_client_gives() -> None:
-    async def never(books: BoundApi[Book], pods: BoundApi[Pod]) -> None:
+def test_types_of_the_results_of_a_client() -> None:
+    async def check_types(books: BoundApi[Book], pods: BoundApi[Pod]) -> None:
         assert_type(await books.get("a"), Book)
         assert_type(await books.get_or_none("a"), Book | None)
         assert_type(await books.list(), kp.ObjectList[Book])
@@ -306,5 +308,5 @@ def test_types_of_what_a_client_gives() -> None:
             async for batch in events:
                 assert_type(batch, list[kp.WatchEvent[Book]])
 
-    assert inspect.iscoroutinefunction(never)
+    assert inspect.iscoroutinefunction(check_types)
     assert BookSpec(title="t").authors == []

@@ -1,4 +1,4 @@
-"""What the functions of a user give is checked where it is given, for nobody has to run a type checker."""
+"""Results of user functions are checked when they are returned, because users may not run a type checker."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from kubeproto_runtime.testing import simulated
 __all__ = ["go"]
 
 
-@pytest.mark.parametrize("given", ["default/moby", [3], [["default/moby"]], [None]])
-def test_a_mapping_to_anything_but_keys_leads_to_nothing_and_is_said(
-    given: Any, go: Go, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("keys", ["default/moby", [3], [["default/moby"]], [None]])
+def test_a_mapping_to_other_values_than_keys_is_logged_and_enqueues_nothing(
+    keys: Any, go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
-    seen: list[str] = []
+    reconciled: list[str] = []
 
     async def reconcile(key: str, ctx: Context[None]) -> None:
-        seen.append(key)
+        reconciled.append(key)
 
     async def main() -> None:
         cluster = library()
         cluster.put(ConfigMap(metadata=ObjectMeta(name="card", namespace="default")))
         async with simulated(cluster) as client:
-            controller = Controller(client, Book).watches(ConfigMap, lambda _: given)
+            controller = Controller(client, Book).watches(ConfigMap, lambda _: keys)
             client.start(controller.run_keys(reconcile))
             await anyio.sleep(5)
             cluster.put(book())
@@ -38,12 +38,12 @@ def test_a_mapping_to_anything_but_keys_leads_to_nothing_and_is_said(
 
     with caplog.at_level(logging.ERROR, "kubeproto.controller.book"):
         go(main)
-    assert seen == ["default/moby"]
+    assert reconciled == ["default/moby"]
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "the function must return a list of keys" in caplog.text
 
 
-def test_an_on_error_that_gives_no_action_is_reported_and_backed_off_from(
+def test_an_on_error_that_returns_no_action_is_reported_and_the_backoff_applies(
     go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
     runs = 0

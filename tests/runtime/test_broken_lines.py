@@ -1,4 +1,4 @@
-"""Lines that are dead without a sign, and servers that are not there yet."""
+"""Half-open connections, and servers that are not reachable yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubeproto_runtime.testing import run, simulated
 __all__ = ["go"]
 
 
-def test_a_read_that_falls_silent_is_retried_while_there_is_time(go: Go) -> None:
+def test_a_silent_read_is_retried_before_the_timeout(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
@@ -26,7 +26,7 @@ def test_a_read_that_falls_silent_is_retried_while_there_is_time(go: Go) -> None
     go(main)
 
 
-def test_a_thread_does_not_wait_for_a_dead_line_either() -> None:
+def test_a_blocking_client_retries_on_a_half_open_connection() -> None:
     cluster = library()
     cluster.put(book("a"))
     faults = sim.Faults(cluster, script=[sim.HalfOpen()])
@@ -34,19 +34,19 @@ def test_a_thread_does_not_wait_for_a_dead_line_either() -> None:
     assert client.api(Book).get("a").metadata.name == "a"
 
 
-def test_a_wait_begins_while_the_server_is_not_there(go: Go) -> None:
+def test_a_wait_may_begin_while_the_server_is_unreachable(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster, script=[sim.RefuseConnection()] * 8)
         async with simulated(cluster, faults=faults) as client:
             client.later(90, lambda: cluster.put(book("a")))
-            found = await client.api(Book).wait_for("a", conditions.exists(), timeout=300)
-            assert found.metadata.name == "a"
+            existing = await client.api(Book).wait_for("a", conditions.exists(), timeout=300)
+            assert existing.metadata.name == "a"
 
     go(main)
 
 
-def test_a_quiet_watch_has_its_bookmarks(go: Go) -> None:
+def test_bookmarks_keep_a_quiet_watch_alive(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster)
@@ -61,7 +61,7 @@ def test_a_quiet_watch_has_its_bookmarks(go: Go) -> None:
     go(main)
 
 
-def test_a_list_of_many_pages_takes_no_second_for_each(go: Go) -> None:
+def test_a_list_of_many_pages_has_no_delay_between_pages(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for number in range(60):
@@ -77,7 +77,9 @@ def test_a_list_of_many_pages_takes_no_second_for_each(go: Go) -> None:
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit])
-def test_what_ends_the_program_comes_out_of_an_operator_as_it_is(failure: type[BaseException]) -> None:
+def test_an_operator_raises_exits_and_interrupts_unchanged(
+    failure: type[BaseException],
+) -> None:
     async def fail() -> None:
         await anyio.sleep(1)
         raise failure

@@ -1,4 +1,4 @@
-"""What used to end without a word: a cache, a worker, a wait, while all else went on."""
+"""Failures that could end a cache, a worker or a wait without an error."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = ["go"]
 
 
 class Fixed(random.Random):
-    """A source of randomness that always gives the same."""
+    """A source of randomness that always returns the same time."""
 
-    def __init__(self, moment: float) -> None:
+    def __init__(self, time: float) -> None:
         super().__init__(0)
-        self._moment = moment
+        self._time = time
 
     def uniform(self, a: float, b: float) -> float:
-        return max(a, self._moment)
+        return max(a, self._time)
 
 
-def test_a_refresh_in_the_moment_in_which_a_wait_ends_does_not_end_the_cache(go: Go) -> None:
+def test_a_refresh_at_the_end_of_a_wait_does_not_end_the_cache(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -40,11 +40,11 @@ def test_a_refresh_in_the_moment_in_which_a_wait_ends_does_not_end_the_cache(go:
             books = caches.cache(Book)
             await books.wait_synced()
             await anyio.sleep(5)
-            moment = anyio.current_time() + 3
-            client.random = Fixed(moment)
+            refresh_time = anyio.current_time() + 3
+            client.random = Fixed(refresh_time)
 
             async def refresh() -> None:
-                await anyio.sleep_until(moment)
+                await anyio.sleep_until(refresh_time)
                 books.refresh()
 
             async with anyio.create_task_group() as tasks:
@@ -56,22 +56,22 @@ def test_a_refresh_in_the_moment_in_which_a_wait_ends_does_not_end_the_cache(go:
             cluster.put(book(title="Typee"))
             await anyio.sleep(60)
             assert not books.closed
-            found = books.get("moby", "default")
-            assert found is not None
-            assert found.spec.title == "Typee"
+            moby = books.get("moby", "default")
+            assert moby is not None
+            assert moby.spec.title == "Typee"
 
     go(main)
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-def test_a_reconcile_that_awaits_what_was_cancelled_has_failed_and_is_retried(concurrency: int) -> None:
+def test_a_reconcile_that_awaits_a_cancelled_future_fails_and_is_retried(concurrency: int) -> None:
     runs: list[str] = []
     errors: list[Exception] = []
 
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
         runs.append(ctx.name)
         if runs.count("moby") == 1 and ctx.name == "moby":
-            await _await_what_is_cancelled()
+            await _await_cancelled_future()
 
     async def main() -> None:
         cluster = library()
@@ -89,36 +89,36 @@ def test_a_reconcile_that_awaits_what_was_cancelled_has_failed_and_is_retried(co
     assert [type(error.__cause__) for error in errors] == [asyncio.CancelledError]
 
 
-async def _await_what_is_cancelled() -> None:
-    lost = asyncio.ensure_future(asyncio.sleep(60))
-    asyncio.get_running_loop().call_later(1, lost.cancel)
-    await lost
+async def _await_cancelled_future() -> None:
+    future = asyncio.ensure_future(asyncio.sleep(60))
+    asyncio.get_running_loop().call_later(1, future.cancel)
+    await future
 
 
 async def _keys() -> AsyncGenerator[str]:
     yield "default/moby"
-    await _await_what_is_cancelled()
+    await _await_cancelled_future()
 
 
-@pytest.mark.parametrize("which", ["part", "trigger"])
-def test_a_part_or_a_trigger_that_awaits_what_was_cancelled_has_failed(which: str) -> None:
+@pytest.mark.parametrize("component", ["part", "trigger"])
+def test_a_part_or_a_trigger_that_awaits_a_cancelled_future_fails(component: str) -> None:
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
         pass
 
     async def main() -> None:
         async with simulated(library()) as client:
-            if which == "part":
-                going = Operator().run(_await_what_is_cancelled)
+            if component == "part":
+                run_operator = Operator().run(_await_cancelled_future)
             else:
-                going = Operator().run(Controller(client, Book).triggered_by(_keys()).run(reconcile))
+                run_operator = Operator().run(Controller(client, Book).triggered_by(_keys()).run(reconcile))
             with anyio.fail_after(60), pytest.raises(RuntimeError, match="was cancelled") as caught:
-                await going
+                await run_operator
             assert isinstance(caught.value.__cause__, asyncio.CancelledError)
 
     run(main, backend="asyncio")
 
 
-def test_a_controller_that_is_cancelled_is_not_taken_for_one_that_has_failed(go: Go) -> None:
+def test_a_cancelled_controller_is_not_a_failed_controller(go: Go) -> None:
     errors: list[Exception] = []
 
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
@@ -136,8 +136,8 @@ def test_a_controller_that_is_cancelled_is_not_taken_for_one_that_has_failed(go:
     assert not errors
 
 
-def test_one_who_waits_for_an_opaque_version_is_not_hurt_by_another_who_gave_up(go: Go) -> None:
-    told: list[str] = []
+def test_a_wait_for_an_opaque_version_is_not_affected_by_another_wait_that_timed_out(go: Go) -> None:
+    timeouts: list[str] = []
 
     async def main() -> None:
         cluster = library()
@@ -149,7 +149,7 @@ def test_one_who_waits_for_an_opaque_version_is_not_hurt_by_another_who_gave_up(
             async def wait(seconds: float) -> None:
                 with pytest.raises(DeadlineExceeded):
                     await books.reached("opaque", timeout=seconds)
-                told.append(f"after {seconds:g} s")
+                timeouts.append(f"after {seconds:g} s")
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(wait, 1.0)
@@ -158,10 +158,10 @@ def test_one_who_waits_for_an_opaque_version_is_not_hurt_by_another_who_gave_up(
                 cluster.put(book(title="Typee"))
 
     go(main)
-    assert told == ["after 1 s", "after 5 s"]
+    assert timeouts == ["after 1 s", "after 5 s"]
 
 
-def test_after_a_restore_one_s_own_writes_are_waited_for_again(go: Go) -> None:
+def test_after_a_restore_the_cache_waits_for_own_writes_again(go: Go) -> None:
     async def main() -> None:
         cluster, restored = library(), library()
         for pages in range(50):
@@ -177,14 +177,14 @@ def test_after_a_restore_one_s_own_writes_are_waited_for_again(go: Go) -> None:
                 await client.until(lambda: books.version == str(restored.version))
                 restored.put(book(title="new"))
                 await books.reached(str(restored.version), timeout=30)
-                found = books.get("moby", "default")
-                assert found is not None
-                assert found.spec.title == "new"
+                moby = books.get("moby", "default")
+                assert moby is not None
+                assert moby.spec.title == "new"
 
     go(main)
 
 
-def test_an_operator_that_is_stopped_before_its_first_step_ends_at_once(go: Go) -> None:
+def test_an_operator_that_is_stopped_before_its_first_step_ends_immediately(go: Go) -> None:
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
         pass
 
@@ -194,66 +194,66 @@ def test_an_operator_that_is_stopped_before_its_first_step_ends_at_once(go: Go) 
             silent = sim.Faults(cluster, script=[sim.HalfOpen()] * 9)
             async with simulated(cluster, faults=silent) as client:
                 operator = Operator(grace=30)
-                begun = anyio.current_time()
+                start = anyio.current_time()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(operator.run, Controller(client, Book).run(reconcile))
                     for _ in range(steps):
                         await checkpoint()
                     operator.stop()
-                assert anyio.current_time() == begun, f"stopped after {steps} steps"
+                assert anyio.current_time() == start, f"stopped after {steps} steps"
 
     go(main)
 
 
-class Refusal(Exception):
-    """An error of a transport that nobody knows."""
+class UnknownError(Exception):
+    """An error that transports should not raise."""
 
 
-class Odd:
-    """A transport that raises something else than transports should."""
+class InvalidTransport:
+    """A transport that raises an error that transports should not raise."""
 
     def send(self, *_: Any, **__: Any) -> Any:
-        raise Refusal("odd")
+        raise UnknownError("odd")
 
 
-def test_who_waits_for_a_cache_that_has_failed_is_told_why(go: Go) -> None:
+def test_waiting_for_a_failed_cache_raises_its_error(go: Go) -> None:
     async def main() -> None:
         async with simulated(library()) as client:
-            client.transport = Odd()
+            client.transport = InvalidTransport()
             caches = Caches(client)
             books = caches.cache(Book)
-            with pytest.raises(Refusal):
+            with pytest.raises(UnknownError):
                 async with caches:
                     await anyio.sleep(60)
             with pytest.raises(LocalProtocolError) as caught:
                 await books.wait_synced()
-            assert isinstance(caught.value.__cause__, Refusal)
+            assert isinstance(caught.value.__cause__, UnknownError)
 
     go(main)
 
 
-def test_a_cache_that_fails_before_it_has_synced_is_one_error(go: Go) -> None:
+def test_a_cache_that_fails_before_it_has_synced_raises_a_single_error(go: Go) -> None:
     async def reconcile(obj: Book, ctx: Context[None]) -> None:
         pass
 
     async def main() -> None:
         async with simulated(library()) as client:
-            client.transport = Odd()
-            with pytest.raises(Refusal):
+            client.transport = InvalidTransport()
+            with pytest.raises(UnknownError):
                 await Controller(client, Book).run(reconcile)
 
     go(main)
 
 
-def test_an_error_of_a_part_keeps_what_it_has_met(go: Go) -> None:
+def test_an_error_of_a_part_keeps_its_context(go: Go) -> None:
     async def part() -> None:
         try:
             raise KeyError("before")
         except KeyError:
-            raise Refusal("then")  # noqa: B904 # what it has met is what this is about
+            raise UnknownError("then")  # noqa: B904 # the test checks __context__
 
     async def main() -> None:
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(UnknownError) as caught:
             await Operator().run(part)
         assert isinstance(caught.value.__context__, KeyError)
         assert not caught.value.__suppress_context__
@@ -262,7 +262,7 @@ def test_an_error_of_a_part_keeps_what_it_has_met(go: Go) -> None:
 
 
 @asynccontextmanager
-async def opened(block: str) -> AsyncGenerator[None]:
+async def open_block(block: str) -> AsyncGenerator[None]:
     async with simulated(library()) as client:
         match block:
             case "caches":
@@ -277,13 +277,13 @@ async def opened(block: str) -> AsyncGenerator[None]:
 
 
 @pytest.mark.parametrize("block", ["caches", "recording", "simulated"])
-def test_an_error_in_a_block_leaves_it_as_it_came(block: str, go: Go) -> None:
+def test_an_error_in_a_block_is_raised_unchanged(block: str, go: Go) -> None:
     async def fail(error: Exception) -> None:
-        async with opened(block):
+        async with open_block(block):
             try:
                 raise KeyError("before")
             except KeyError:
-                raise error  # noqa: B904 # what it has met is what this is about
+                raise error  # noqa: B904 # the test checks __context__
 
     async def main() -> None:
         error = KubeprotoError("mine")

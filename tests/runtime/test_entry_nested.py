@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from asked_examples import examples
 from hypothesis import given, settings, strategies as st
-from patched_server import Patched
+from patched_server import PatchedObject
 
 import kubeproto as kp
 
@@ -204,7 +204,7 @@ def test_the_server_has_the_edit_of_nested_lists_and_maps_and_nothing_else(seed:
     meta = {"name": "a", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
     spec = editor.document(shape)
     document = {"apiVersion": "example.com/v1", "kind": "Tale", "metadata": meta, "spec": spec}
-    server = Patched(msgspec.json.decode(msgspec.json.encode(document)))
+    server = PatchedObject(msgspec.json.decode(msgspec.json.encode(document)))
     entry = server.client().api(trimmed).entry("a")
     held: Any = entry.obj
     expected: Any = msgspec.json.decode(msgspec.json.encode(spec))

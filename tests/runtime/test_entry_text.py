@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from asked_examples import examples
 from hypothesis import given, settings, strategies as st
-from patched_server import Patched
+from patched_server import PatchedObject
 from virtual_time import Go, go, library
 
 import kubeproto as kp
@@ -127,14 +127,14 @@ def deployment(*containers: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def containers_of(server: Patched) -> list[dict[str, Any]]:
+def containers_of(server: PatchedObject) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = server.document["spec"]["template"]["spec"]["containers"]
     return found
 
 
 def test_an_image_is_changed_and_ports_and_probes_stay() -> None:
     web = container("web", ports=[{"containerPort": 80}], livenessProbe={"httpGet": {"path": "/"}})
-    server = Patched(deployment(web, container("log")))
+    server = PatchedObject(deployment(web, container("log")))
     entry = server.client().api(Slim).entry("web")
     assert entry.obj is not None
     entry.obj.spec.template.spec.containers[0].image = "web:2"
@@ -144,7 +144,7 @@ def test_an_image_is_changed_and_ports_and_probes_stay() -> None:
 
 def test_elements_keep_what_is_theirs_wherever_they_stand() -> None:
     web, log, gone = container("web"), container("log", args=["-v"]), container("gone")
-    server = Patched(deployment(web, gone, log))
+    server = PatchedObject(deployment(web, gone, log))
     entry = server.client().api(Slim).entry("web")
     assert entry.obj is not None
     held = entry.obj.spec.template.spec.containers
@@ -159,7 +159,7 @@ def test_elements_keep_what_is_theirs_wherever_they_stand() -> None:
 
 def test_an_element_that_was_built_anew_is_found_by_its_merge_key() -> None:
     web, log = container("web"), container("log", args=["-v"])
-    server = Patched(deployment(web, log))
+    server = PatchedObject(deployment(web, log))
     entry = server.client().api(Slim).entry("web")
     assert entry.obj is not None
     entry.obj.spec.template.spec.containers = [Container(name="log", image="log:2"), Container(name="db")]
@@ -168,7 +168,7 @@ def test_an_element_that_was_built_anew_is_found_by_its_merge_key() -> None:
 
 
 def test_the_name_of_an_element_that_was_renamed_is_free_for_a_new_one() -> None:
-    server = Patched(deployment(container("web", args=["-v"])))
+    server = PatchedObject(deployment(container("web", args=["-v"])))
     entry = server.client().api(Slim).entry("web")
     assert entry.obj is not None
     held = entry.obj.spec.template.spec.containers
@@ -184,7 +184,9 @@ def test_a_list_that_is_known_by_two_keys_is_matched_by_both_and_their_default()
         {"port": 53, "protocol": "UDP", "nodePort": 30002},
     ]
     meta = {"name": "dns", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
-    server = Patched({"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": {"ports": ports}})
+    server = PatchedObject(
+        {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": {"ports": ports}}
+    )
     entry = server.client().api(Service).entry("dns")
     assert entry.obj is not None
     entry.obj.spec.ports = [Port(port=53, protocol="UDP", name="u"), Port(port=53, name="t")]
@@ -199,7 +201,7 @@ def test_a_custom_class_says_by_which_key_its_elements_are_known() -> None:
     chapters = [{"title": "Loomings", "pages": 9, "motto": "Call me"}, {"title": "The Ship", "motto": "x"}]
     meta = {"name": "moby", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
     document = {"apiVersion": "example.com/v1", "kind": "Tale", "metadata": meta}
-    server = Patched(document | {"spec": {"chapters": chapters}})
+    server = PatchedObject(document | {"spec": {"chapters": chapters}})
     entry = server.client().api(Tale).entry("moby")
     assert entry.obj is not None
     entry.obj.spec.chapters = [Chapter(title="The Ship", pages=3), Chapter(title="Loomings")]
@@ -214,7 +216,7 @@ def test_a_copy_that_says_the_same_is_what_it_was_copied_from() -> None:
     tolerations = [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "effect": "NoExecute"}]
     meta = {"name": "p", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"tolerations": tolerations}}
-    server = Patched(document)
+    server = PatchedObject(document)
     entry = server.client().api(TolerantPod).entry("p")
     assert entry.obj is not None
     entry.obj.spec.tolerations = [Toleration(key="b"), Toleration(key="c")]
@@ -225,7 +227,7 @@ def test_a_copy_that_says_the_same_is_what_it_was_copied_from() -> None:
 def test_a_null_is_set_and_kept() -> None:
     meta = {"name": "moby", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
     spec = {"words": {"a": "b"}, "rows": [{"x": None, "y": 1}], "more": None}
-    server = Patched({"apiVersion": "example.com/v1", "kind": "Tale", "metadata": meta, "spec": spec})
+    server = PatchedObject({"apiVersion": "example.com/v1", "kind": "Tale", "metadata": meta, "spec": spec})
     entry = server.client().api(Words).entry("moby")
     assert entry.obj is not None
     entry.obj.spec.rows[0]["y"] = 2
@@ -451,7 +453,7 @@ def test_the_server_has_exactly_the_edit_and_nothing_else(
         "metadata": meta,
         "spec": maker.document(type_, 4),
     }
-    server = Patched(document)
+    server = PatchedObject(document)
     client: BlockingClient = server.client()
     entry = client.api(trimmed).entry("a")
     expected: Any = msgspec.json.decode(msgspec.json.encode(document["spec"]))
@@ -478,7 +480,7 @@ class AlwaysSent(kp.Object[Sent, None], group="example.com", version="v1", kind=
 def test_a_default_that_a_class_writes_is_no_edit() -> None:
     meta = {"name": "moby", "namespace": "default", "uid": "u1", "resourceVersion": "7"}
     document = {"apiVersion": "example.com/v1", "kind": "Tale", "metadata": meta, "spec": {"more": 1}}
-    server = Patched(document)
+    server = PatchedObject(document)
     entry = server.client().api(AlwaysSent).entry("moby")
     assert entry.obj is not None
     entry.commit()
