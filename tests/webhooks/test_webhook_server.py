@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import ssl
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -347,6 +348,28 @@ def test_a_handler_is_cancelled_at_the_timeout_of_the_server(backend: Backend, t
 
     run_on(backend, main)
     assert cancellations in ([], [True])  # the timeout of 0 s may end the call before the handler starts
+
+
+def test_a_handler_that_blocks_its_thread_beyond_its_timeout_is_refused_and_logged(
+    backend: Backend, tls: Tls, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The scope of the timeout cannot cancel it; what it returns comes too late."""
+
+    def block(admission: Admission[Book]) -> None:
+        end = time.monotonic() + 0.01
+        while time.monotonic() < end:
+            pass
+
+    async def main() -> None:
+        application = Webhooks(Book).validate(block)
+        server = WebhookServer(application, CertificateFiles(*tls.paths), port=0, host="127.0.0.1")
+        async with run_server(server) as port, await connect(port, tls) as stream:
+            assert (await exchange(stream, f"{VALIDATE}?timeout=0s", review(book())))[0] == 504
+            assert (await exchange(stream, f"{VALIDATE}?timeout=30s", review(book())))[0] == 200
+
+    run_on(backend, main)
+    assert "a handler blocked the event loop for 0.01" in caplog.text
+    assert "let anyio.to_thread.run_sync do what blocks" in caplog.text
 
 
 def test_a_client_that_disconnects_during_a_request_is_not_logged(
