@@ -63,7 +63,8 @@ class _Owned(Struct):
 def owners(resource: Resource, *, controllers_only: bool) -> Keys:
     """Return a function for the keys of the owners of this kind, before and after a change.
 
-    Owners match by group and kind; their API version may differ. An owner is in the namespace of the object,
+    Owners match by group and kind; their API version may differ, and the uid is ignored (see
+    docs/decisions/runtime/owners.md). An owner is in the namespace of the object,
     unless its kind is cluster-scoped.
     """
     read = Reader[_Owned](_Owned).read

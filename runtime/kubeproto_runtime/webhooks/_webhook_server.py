@@ -176,7 +176,7 @@ class WebhookServer:
             seconds = anyio.current_time() - start
             if seconds < timeout:
                 return Response(status, headers, body)
-            # A scope cannot cancel a handler that waits for nothing. The event loop did nothing else meanwhile:
+            # A scope cannot cancel a handler that waits for nothing. The event loop did nothing else:
             # a lease may have expired.
             _log.error(
                 "%s: a handler blocked the event loop for %.3g s, longer than the timeout of the webhook:"
