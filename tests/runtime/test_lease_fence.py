@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Thread
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 import pytest
 
@@ -136,3 +141,75 @@ def test_a_fence_in_a_thread_reads_the_clock_of_the_event_loop(backend: Backend)
         assert now <= await anyio.to_thread.run_sync(clock.now) < now + 60
 
     anyio.run(main, backend=backend)
+
+
+def in_thread(backend: Backend, start: str, write: Callable[[], object]) -> Callable[[], Awaitable[None]]:
+    """Return a function that writes in a thread that was started in some way, and waits for it."""
+
+    async def join(thread: Thread) -> None:
+        thread.start()
+        await anyio.to_thread.run_sync(thread.join)
+
+    async def run() -> None:
+        match start:
+            case "anyio.to_thread":
+                await anyio.to_thread.run_sync(write)
+            case "the loop's to_thread" if backend == "trio":
+                import trio
+
+                await trio.to_thread.run_sync(write)
+            case "the loop's to_thread":
+                await asyncio.to_thread(write)
+            case "copy_context":
+                await join(Thread(target=copy_context().run, args=(write,)))
+            case "a thread of a fenced thread":
+                await anyio.to_thread.run_sync(lambda: anyio.from_thread.run(anyio.to_thread.run_sync, write))
+            case "Thread":
+                await join(Thread(target=write))
+            case _:
+                with ThreadPoolExecutor(1) as pool:
+                    await anyio.to_thread.run_sync(lambda: pool.submit(write).result())
+
+    return run
+
+
+INHERITS: bool = bool(getattr(sys.flags, "thread_inherit_context", False))
+
+
+@pytest.mark.parametrize(
+    ("start", "is_fenced"),
+    [
+        ("anyio.to_thread", True),
+        ("the loop's to_thread", True),
+        ("copy_context", True),
+        ("a thread of a fenced thread", True),
+        ("Thread", INHERITS),
+        ("ThreadPoolExecutor", INHERITS),
+    ],
+)
+def test_a_thread_is_fenced_if_it_has_the_context_of_a_task_of_the_operator(
+    backend: Backend, start: str, is_fenced: bool
+) -> None:
+    cluster, lease = sim.Cluster(), Lease()
+    refusals: list[str] = []
+
+    async def main() -> None:
+        with simulated_blocking(cluster) as client:
+
+            def write() -> None:
+                try:
+                    client.api(ConfigMap).create(config_map("late"))
+                except LeaseLost as error:
+                    refusals.append(str(error))
+
+            async def work() -> None:
+                lease.holds = False
+                await in_thread(backend, start, write)()
+                operator.stop()
+
+            operator = Operator(election=lease)
+            await operator.run(work)
+
+    anyio.run(main, backend=backend)
+    assert bool(refusals) is is_fenced
+    assert (cluster.get(ConfigMap, "late") is None) is is_fenced
