@@ -37,7 +37,7 @@ help:
 	@echo 'make peers   install other clients (Python, Go, Rust), which the tests run against kubeproto serve'
 	@echo 'make browser  install Chromium for tests of web pages (Debian, as root)'
 	@echo 'make soak    kill kubeproto serve 200 times under load, keep 1,100 watches open on it, kill each'
-	@echo '             operator of the examples 100 times, send a gibibyte to pods and back'
+	@echo '             operator of the examples 100 times, send a gibibyte to pods and back, stop a leader 18 times'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make pages   write the generated figures, lists and tables into the pages of the documentation'
 	@echo 'make ready   set up $(VENV) and do nothing else'
@@ -120,6 +120,7 @@ soak: $(READY)
 	@$(BIN)/python tests/serve/soak.py $(ARGS)
 	@$(BIN)/python tests/pods/soak_pods.py $(ARGS)
 	@PYTHONPATH=tests $(BIN)/python tests/programs/soak_programs.py
+	@$(BIN)/python tests/programs/soak_leadership.py $(ARGS)
 
 # Debian's own: the library that drives it would download another one. Elsewhere: install what is called chromium.
 .PHONY: browser

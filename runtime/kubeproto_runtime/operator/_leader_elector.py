@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from kubeproto import Conflict, NotFound, ObjectMeta
+from kubeproto import AlreadyExists, Conflict, NotFound, ObjectMeta
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES
 
@@ -307,7 +307,7 @@ class LeaderElector:
         """Log a failed request: a warning for the first of several in a row with the same reason."""
         reason = error_text(error)
         # Another candidate was faster, or the lease does not exist yet.
-        usual = isinstance(error, Conflict | NotFound)
+        usual = isinstance(error, AlreadyExists | Conflict | NotFound)
         level = logging.DEBUG if usual or reason == self._logged_failure else logging.WARNING
         _log.log(level, "%r: the lease could not be read or written: %s", self, reason)
         if not usual:
