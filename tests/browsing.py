@@ -1,7 +1,7 @@
-"""A page of headless Chromium, for tests of what is served to browsers; `browser_page` in `conftest.py`.
+"""A page of headless Chromium, for tests of web pages; the fixture is `browser_page` in `conftest.py`.
 
-Playwright drives it: it speaks to the browser itself, where Selenium needs a driver of the browser's version
-beside it. The browser is the machine's own, which `make browser` installs: nothing is downloaded.
+Playwright connects to the browser directly, while Selenium needs a driver that matches the browser's version.
+`make browser` installs the browser of the machine; tests download nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, Request, Route, expect, sync_playwright
 
-WITHIN: Final = 60_000  # ms for whatever a test waits for: a busy machine is not a failure
-# The tests run as root in containers, where Chromium's sandbox cannot be had and /dev/shm is small.
+WITHIN: Final = 60_000  # ms for each wait of a test: a busy machine is not a failure
+# The tests run as root in containers, where Chromium's sandbox is unavailable and /dev/shm is small.
 ARGUMENTS: Final = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 
 
 @contextmanager
-def opened_page() -> Generator[Page]:
-    """A page of a browser of its own; failing scripts and requests to other machines fail the test."""
+def open_page() -> Generator[Page]:
+    """Yield a page of a new browser; failing scripts and requests to other machines fail the test."""
     problems: list[str] = []
 
     def route(route: Route, request: Request) -> None:

@@ -1,6 +1,6 @@
-"""The map from the conformance list to the tests: read it, check it, and enter the tests that carry an id.
+"""The map from the conformance list to the tests: read it, check it, and enter tests by their ids.
 
-`make map` turns each row that is still to come, and whose id stands in the name of a test, into a proven one.
+`make map` enters the tests of each unproven row whose id is in the name of a test.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ AN_ID: Final = re.compile(r"(?<=_)([a-z]{1,2})_(\d\d[b-z]?)(?=_|$)")
 
 
 def read(path: Path = MAP) -> dict[str, Any]:
-    """The map as it stands in the file."""
+    """Read the map."""
     return tomllib.loads(path.read_text())
 
 
 def expected(count: dict[str, Any]) -> set[str]:
-    """Every id of the list."""
+    """Return every id of the list."""
     ids = {
         f"{letters}-{n:02}"
         for letters, last in count.items()
@@ -35,7 +35,7 @@ def expected(count: dict[str, Any]) -> set[str]:
 
 
 def known_tests(root: Path = TESTS) -> set[str]:
-    """What pytest would collect by name, read from the source: `tests/x/test_y.py::test_z`."""
+    """Return the names of all tests, read from the sources: `tests/x/test_y.py::test_z`."""
     tests: set[str] = set()
     for path in sorted(root.rglob("test_*.py")):
         file = path.relative_to(root.parent).as_posix()
@@ -44,7 +44,7 @@ def known_tests(root: Path = TESTS) -> set[str]:
 
 
 def names(body: list[ast.stmt]) -> set[str]:
-    """The tests in a module or a class; `TestX = Machine.TestCase`, Hypothesis' way, is one too."""
+    """Yield the tests in a module or a class, also Hypothesis' `TestX = Machine.TestCase`."""
     tests: set[str] = set()
     for node in body:
         match node:
@@ -59,8 +59,8 @@ def names(body: list[ast.stmt]) -> set[str]:
     return tests
 
 
-def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
-    """What is wrong with the map, a sentence each."""
+def find_mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
+    """Return a sentence about each mistake in the map."""
     rows: dict[str, dict[str, Any]] = conformance["rows"]
     ids = expected(conformance["count"])
     wrong = [f"{row} is not mapped" for row in sorted(ids - rows.keys())]
@@ -89,8 +89,8 @@ def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
     return wrong
 
 
-def proofs(tests: set[str], ids: set[str]) -> dict[str, list[str]]:
-    """The tests that carry an id in their name, by id; one name may carry several."""
+def tests_by_id(tests: set[str], ids: set[str]) -> dict[str, list[str]]:
+    """Return the tests with ids in their names by id; a name may contain several ids."""
     tests_of_row: dict[str, list[str]] = {}
     for test in sorted(tests):
         for letters, number in AN_ID.findall(test.rpartition("::")[2]):
@@ -100,8 +100,8 @@ def proofs(tests: set[str], ids: set[str]) -> dict[str, list[str]]:
     return tests_of_row
 
 
-def enter(text: str, tests_of_row: dict[str, list[str]]) -> str:
-    """The file's text with those rows proven that were to come; what a hand has written stays as it is."""
+def enter_tests(text: str, tests_of_row: dict[str, list[str]]) -> str:
+    """Return the file's text with the new tests entered; other rows are unchanged."""
     for row, tests in tests_of_row.items():
         value = f'"{tests[0]}"' if len(tests) == 1 else "[" + ", ".join(f'"{test}"' for test in tests) + "]"
         text = re.sub(rf"(?m)^{row} = {{ later = .*$", f"{row} = {{ test = {value} }}", text)
@@ -110,7 +110,7 @@ def enter(text: str, tests_of_row: dict[str, list[str]]) -> str:
 
 def main() -> None:
     text = MAP.read_text()
-    updated = enter(text, proofs(known_tests(), expected(read()["count"])))
+    updated = enter_tests(text, tests_by_id(known_tests(), expected(read()["count"])))
     MAP.write_text(updated)
     sys.stdout.write(f"{text.count('{ later =') - updated.count('{ later =')} rows entered\n")
 

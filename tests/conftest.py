@@ -22,16 +22,16 @@ from asked_release import is_asked
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# Container images turn this off, and hundreds of processes would each compile their imports; so would pytest
+# Container images disable bytecode files: hundreds of processes would compile their imports, and pytest would
 # compile each test module, which takes longer than most of its tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Deadlines and complaints about slow data would make the verdict depend on the machine.
+# With deadlines and health checks the verdict would depend on the speed of the machine.
 hypothesis.settings.register_profile(
     "here", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# In CI the same commit gets the same verdict; new examples are found where somebody can look at them.
+# In CI the same commit gets the same verdict; other runs search for new examples.
 hypothesis.settings.register_profile(
     "ci", parent=hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
 )
@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "kubernetes(since, gate): what older releases do otherwise, or those without a feature gate",
     )
     config.addinivalue_line(
-        "markers", "one_python: says nothing new on a second Python, and runs on one alone"
+        "markers", "one_python: runs on a single Python, as another Python would not change the result"
     )
 
 
@@ -156,9 +156,9 @@ def browser_page() -> Generator[Page]:
 
     Playwright runs an event loop in this thread, so servers run in another thread or process.
     """
-    from browsing import opened_page  # imported here, because few tests open a browser
+    from browsing import open_page  # imported here, because few tests open a browser
 
-    with opened_page() as page:
+    with open_page() as page:
         yield page
 
 

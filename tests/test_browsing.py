@@ -1,15 +1,15 @@
-"""The browser of the tests runs scripts, reaches this machine alone, and reports scripts that fail."""
+"""The browser of the tests runs scripts, reaches only this machine, and reports failing scripts."""
 
 from __future__ import annotations
 
 import pytest
-from browsing import opened_page
+from browsing import open_page
 from playwright.sync_api import Page, expect
 
 pytestmark = [
     pytest.mark.needs("chromium"),
     pytest.mark.one_python,
-    pytest.mark.thorough("a browser for the fixture alone, which tests/runtime/test_debug_page.py uses"),
+    pytest.mark.thorough("a browser only for the fixture, which tests/runtime/test_debug_page.py uses too"),
 ]
 
 
@@ -23,6 +23,6 @@ def test_a_script_that_fails_and_a_foreign_resource_fail_the_test() -> None:
         pytest.raises(
             AssertionError, match=r"(?s)asked for https://example.com/x.js.*a script failed: .*boom"
         ),
-        opened_page() as page,
+        open_page() as page,
     ):
         page.set_content("<script src=https://example.com/x.js></script><script>throw Error('boom')</script>")

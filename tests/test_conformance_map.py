@@ -21,12 +21,12 @@ def small(**changes: Any) -> dict[str, Any]:
     return {**complete, **changes}
 
 
-def test_every_row_of_the_list_is_mapped_to_what_exists() -> None:
-    assert conformance_map.mistakes(conformance_map.read(), conformance_map.known_tests()) == []
+def test_every_row_of_the_list_is_mapped_to_existing_tests() -> None:
+    assert conformance_map.find_mistakes(conformance_map.read(), conformance_map.known_tests()) == []
 
 
-def test_a_small_map_without_mistakes_has_none() -> None:
-    assert conformance_map.mistakes(small(), TESTS) == []
+def test_a_correct_small_map_has_no_mistakes() -> None:
+    assert conformance_map.find_mistakes(small(), TESTS) == []
 
 
 @pytest.mark.parametrize(
@@ -49,23 +49,23 @@ def test_a_small_map_without_mistakes_has_none() -> None:
 def test_a_mistake_is_reported(row: str, form: object, mistake: str) -> None:
     conformance = small()
     conformance["rows"][row] = form
-    [message] = conformance_map.mistakes(conformance, TESTS)
+    [message] = conformance_map.find_mistakes(conformance, TESTS)
     assert message.startswith(mistake)
 
 
 def test_a_lost_row_is_reported() -> None:
     conformance = small()
     del conformance["rows"]["R-02"]
-    assert conformance_map.mistakes(conformance, TESTS) == ["R-02 is not mapped"]
+    assert conformance_map.find_mistakes(conformance, TESTS) == ["R-02 is not mapped"]
 
 
-def test_a_part_that_is_done_has_no_row_to_come() -> None:
-    messages = conformance_map.mistakes(small(done=["watching"]), TESTS)
+def test_a_completed_part_with_a_later_row_is_reported() -> None:
+    messages = conformance_map.find_mistakes(small(done=["watching"]), TESTS)
     assert messages == ["R-02: watching is done, and this is still to come"]
 
 
-def test_an_unknown_part_cannot_be_done() -> None:
-    messages = conformance_map.mistakes(small(done=["plumbing"]), TESTS)
+def test_an_unknown_completed_part_is_reported() -> None:
+    messages = conformance_map.find_mistakes(small(done=["plumbing"]), TESTS)
     assert messages == ["the part 'plumbing' that is done is not known"]
 
 
@@ -79,15 +79,15 @@ def test_tests_are_found_in_modules_classes_and_state_machines(tmp_path: Path) -
     assert names == {"test_one", "test_two", "TestThree", "TestThree::test_four", "TestFive"}
 
 
-def test_a_test_that_carries_an_id_is_entered_and_a_hand_written_row_stays() -> None:
+def test_a_test_with_an_id_is_entered_and_other_rows_stay_unchanged() -> None:
     tests = {
         "tests/t.py::test_r_01_and_r_02_hold",
         "tests/t.py::test_r_02b_holds",
         "tests/t.py::test_utf_16_reads",
     }
-    tests_of_row = conformance_map.proofs(tests, conformance_map.expected(small()["count"]))
+    tests_of_row = conformance_map.tests_by_id(tests, conformance_map.expected(small()["count"]))
     text = 'R-01 = { test = "mine" }\nR-02 = { later = "watching" }\nR-02b = { later = "watching" }\n'
-    assert conformance_map.enter(text, tests_of_row) == (
+    assert conformance_map.enter_tests(text, tests_of_row) == (
         'R-01 = { test = "mine" }\n'
         'R-02 = { test = "tests/t.py::test_r_01_and_r_02_hold" }\n'
         'R-02b = { test = "tests/t.py::test_r_02b_holds" }\n'

@@ -131,7 +131,7 @@ def errors(base: type[Exception]) -> Iterator[type[Exception]]:
         yield from errors(error)
 
 
-def test_each_error_that_a_program_catches_is_on_the_first_level_or_beside_what_raises_it() -> None:
+def test_each_error_is_on_the_first_level_or_in_the_package_that_raises_it() -> None:
     for module in modules():
         if not module.endswith("__main__"):
             importlib.import_module(module)

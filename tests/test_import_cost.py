@@ -25,7 +25,7 @@ import kubeproto
 """
 
 
-def test_an_import_compiles_no_pattern_and_makes_no_decoder() -> None:
+def test_an_import_compiles_no_pattern_and_creates_no_decoder() -> None:
     completed = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
     assert (completed.returncode, completed.stderr) == (0, "")
 
@@ -35,7 +35,7 @@ _LEFT = ("objects._json_patch", "objects._json_paths", "objects._manifest_parsin
          "objects._table", "watching.pager", "watching.resync")  # fmt: skip
 
 
-def test_an_import_leaves_out_what_a_list_and_a_watch_do_not_need() -> None:
+def test_an_import_omits_modules_that_lists_and_watches_do_not_need() -> None:
     script = f"import sys, kubeproto; print([name for name in {_LEFT} if 'kubeproto.' + name in sys.modules])"
     completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert completed.stdout.strip() == "[]"
@@ -90,7 +90,7 @@ def test_the_runtime_imports_a_name_when_it_is_first_used() -> None:
     assert (modules, name) == ("1", "Controller")
 
 
-def test_a_name_that_the_runtime_does_not_have_is_an_attribute_error() -> None:
+def test_an_unknown_name_of_the_runtime_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"^module 'kubeproto_runtime' has no attribute 'Controler'$"):
         _ = kubeproto_runtime.Controler  # type: ignore[attr-defined] # pyright: ignore
     assert set(kubeproto_runtime.__all__) <= set(dir(kubeproto_runtime))

@@ -1,7 +1,7 @@
-"""Bytes from outside are read in a few places, which know the three ways in which msgspec refuses them.
+"""External bytes are decoded in a few places, which handle the three errors of msgspec.
 
-msgspec raises an error of its own, `UnicodeDecodeError` or `RecursionError`, and the sender of the bytes
-chooses which. So what a server sends is read by `Reader` alone; the other places that decode JSON stand here.
+msgspec raises `DecodeError`, `UnicodeDecodeError` or `RecursionError`, and the sender of the bytes chooses
+which. So only `Reader` decodes data of a server; this module lists the other places that decode JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OWN: Final = "reads what this process has just written, or values that are in m
 _STORED: Final = "the simulator reads its own storage, which holds what it has written"
 _SHIPPED: Final = "reads a table that is part of the package"
 
-# A module, or a package, and why it may call msgspec's decoders itself.
+# A module or package, and the reason why it may call msgspec's decoders.
 PERMITTED: Final = {
     "kubeproto/config/_located_documents.py": "text of files; catches all errors, and checks the depth",
     "kubeproto/config/_kubeconfig.py": "documents that `_located_documents` has checked",
@@ -59,13 +59,13 @@ PERMITTED: Final = {
 _DECODERS: Final = ("decode", "Decoder", "convert", "loads")
 
 
-# Most modules decode nothing, which one search over the whole text shows.
+# A search of the text excludes most modules, which decode nothing.
 _ANY: Final = re.compile(rf"\b(msgspec|json)\b[\w.]*\.({'|'.join(_DECODERS)})\b|\bfrom (msgspec\.|json)")
 
 
 @cache
 def decoders() -> frozenset[tuple[str, str]]:
-    """Each use of a decoder of msgspec or json, with the module that it stands in."""
+    """Yield each use of a decoder of msgspec or json with its module."""
     return frozenset(
         (path.relative_to(ROOT).as_posix(), used)
         for folder in ("kubeproto", "transports", "runtime", "simulator")
@@ -78,7 +78,7 @@ def decoders_in(source: str) -> Iterator[str]:
     if _ANY.search(source) is None:
         return
     for node in ast.walk(ast.parse(source)):
-        # What follows a call is the text of what it has made: `encode(value).decode()`.
+        # `encode(value).decode()` decodes text, not JSON.
         if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Call):
             if node.attr in _DECODERS and (used := ast.unparse(node)).startswith(("msgspec.", "json.")):
                 yield used
@@ -86,13 +86,13 @@ def decoders_in(source: str) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name in _DECODERS)
 
 
-def permitted(module: str) -> str | None:
+def is_permitted(module: str) -> str | None:
     return next((prefix for prefix in PERMITTED if module == prefix or module.startswith(f"{prefix}/")), None)
 
 
-def test_nothing_else_reads_bytes_from_outside() -> None:
-    assert {use for use in decoders() if permitted(use[0]) is None} == set()
+def test_no_other_module_decodes_external_bytes() -> None:
+    assert {use for use in decoders() if is_permitted(use[0]) is None} == set()
 
 
 def test_each_permitted_place_is_still_needed() -> None:
-    assert PERMITTED.keys() - {permitted(module) for module, _ in decoders()} == set()
+    assert PERMITTED.keys() - {is_permitted(module) for module, _ in decoders()} == set()

@@ -97,7 +97,7 @@ def _imports(package: str, source: str) -> Iterator[tuple[str, int]]:
                 pass
 
 
-def strangers_privates(root: Path) -> list[str]:
+def private_imports_of_others(root: Path) -> list[str]:
     """Return imports of an `_x` module of another package; a part of the core counts as a package.
 
     Modules directly in `kubeproto/` (such as the error tree) belong to all of the core, and so does `_shared`
@@ -124,13 +124,12 @@ def strangers_privates(root: Path) -> list[str]:
     return violations
 
 
-def wrong_neighbours(root: Path) -> list[str]:
-    """Imports between the packages of the project against the arrows.
+def forbidden_package_imports(root: Path) -> list[str]:
+    """Return imports between the packages of the project that the layers forbid.
 
-    All of them stand on the core and on kubeproto_h11, which is as pure as the core, but for the core itself;
-    transports alone share kubeproto_sockets; none stands on a transport, for transports are found by entry
-    point. Tests of programs stand on the simulator. The command line alone stands on all packages, and
-    nothing stands on it.
+    Every package may use the core, and every package except the core may use kubeproto_h11, which is pure
+    too. Only transports use kubeproto_sockets. No package uses a transport, as transports are found by entry
+    point. Tools for tests use the simulator. Only the command line uses all packages, and no package uses it.
     """
     violations: list[str] = []
     packages = distributions(root).keys()
@@ -184,7 +183,7 @@ def impurities(root: Path) -> list[str]:
     return violations
 
 
-def strange_needs(root: Path) -> list[str]:
+def third_party_imports_of_core(root: Path) -> list[str]:
     """Return third-party imports of the core: only msgspec is allowed, and each extra in one module."""
     used: dict[str, list[str]] = {}
     for name, path in modules(root):
@@ -206,18 +205,18 @@ def test_the_core_reads_no_clock_opens_no_file_and_prints_nothing() -> None:
 
 
 def test_the_core_depends_only_on_msgspec() -> None:
-    assert strange_needs(ROOT) == []
+    assert third_party_imports_of_core(ROOT) == []
 
 
-def test_nobody_imports_the_private_modules_of_another_package() -> None:
-    assert strangers_privates(ROOT) == []
+def test_no_package_imports_private_modules_of_another_package() -> None:
+    assert private_imports_of_others(ROOT) == []
 
 
 def test_no_package_imports_a_transport_or_another_package_beside_the_core() -> None:
-    assert wrong_neighbours(ROOT) == []
+    assert forbidden_package_imports(ROOT) == []
 
 
-def test_every_package_of_the_project_is_under_contract() -> None:
+def test_every_package_of_the_project_is_in_a_contract() -> None:
     assert set(CONTRACTS["importlinter"]["root_packages"].split()) == set(distributions(ROOT))
 
 
@@ -230,7 +229,7 @@ def test_every_module_has_a_docstring() -> None:
     assert silent == []
 
 
-def loaded(*names: str) -> set[str]:
+def loaded_modules(*names: str) -> set[str]:
     """Return the modules that a fresh interpreter has loaded after these imports."""
     program = f"import {', '.join(('sys', 'json', *names))}; print(json.dumps(list(sys.modules)))"
     completed = subprocess.run(
@@ -239,17 +238,17 @@ def loaded(*names: str) -> set[str]:
     return set(json.loads(completed.stdout))
 
 
-def test_importing_kubeproto_loads_nothing_heavy_and_nothing_that_does_io() -> None:
+def test_importing_kubeproto_loads_no_heavy_module_and_no_io() -> None:
     # msgspec loads some of them itself, and the interpreter loads `os` and `time`.
-    assert (loaded("kubeproto") - loaded("msgspec")) & (IMPURE | HEAVY) == set()
+    assert (loaded_modules("kubeproto") - loaded_modules("msgspec")) & (IMPURE | HEAVY) == set()
 
 
-def test_no_part_of_the_core_loads_anything_that_does_io() -> None:
+def test_no_part_of_the_core_loads_a_module_that_does_io() -> None:
     parts = [f"kubeproto.{home.parent.name}" for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
     assert parts
     # The standard library may need files and random numbers itself; sockets and threads would be ours.
-    loud = IMPURE - loaded() - {"glob", "pathlib", "platform", "random", "secrets"}
-    assert (loaded(*parts) - loaded("msgspec")) & loud == set()
+    loud = IMPURE - loaded_modules() - {"glob", "pathlib", "platform", "random", "secrets"}
+    assert (loaded_modules(*parts) - loaded_modules("msgspec")) & loud == set()
 
 
 # Each rule is broken once, in a project of empty packages.
@@ -303,8 +302,8 @@ def lint_imports(root: Path) -> str:
 
 def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> None:
     assert " 0 broken" in lint_imports(empty_project)
-    assert impurities(empty_project) == strange_needs(empty_project) == []
-    assert strangers_privates(empty_project) == wrong_neighbours(empty_project) == []
+    assert impurities(empty_project) == third_party_imports_of_core(empty_project) == []
+    assert private_imports_of_others(empty_project) == forbidden_package_imports(empty_project) == []
 
 
 @pytest.mark.parametrize(
@@ -347,32 +346,40 @@ def test_a_broken_contract_is_named(empty_project: Path, contract: str, path: st
         (impurities, "kubeproto/wire/_pool.py", "from urllib.request import urlopen"),
         (impurities, "transports/kubeproto_h11/_machine.py", "import socket"),
         (impurities, "simulator/kubeproto_sim/_cluster.py", "import time"),
-        (strangers_privates, "simulator/kubeproto_sim/_run.py", "from kubeproto.objects._names import x"),
-        (wrong_neighbours, "simulator/kubeproto_sim/_run.py", "import kubeproto_h11"),
-        (wrong_neighbours, "kubeproto/wire/_run.py", "import kubeproto_sim"),
-        (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_sim import Cluster"),
-        (strange_needs, "kubeproto/objects/_time.py", "import dateutil"),
-        (strangers_privates, "kubeproto/requests/_api.py", "from ..objects._meta import ObjectMeta"),
-        (strangers_privates, "kubeproto/requests/_api.py", "from ..objects import _meta"),
-        (strangers_privates, "runtime/kubeproto_runtime/_run.py", "import kubeproto._errors"),
         (
-            strangers_privates,
+            private_imports_of_others,
+            "simulator/kubeproto_sim/_run.py",
+            "from kubeproto.objects._names import x",
+        ),
+        (forbidden_package_imports, "simulator/kubeproto_sim/_run.py", "import kubeproto_h11"),
+        (forbidden_package_imports, "kubeproto/wire/_run.py", "import kubeproto_sim"),
+        (forbidden_package_imports, "runtime/kubeproto_runtime/_run.py", "from kubeproto_sim import Cluster"),
+        (third_party_imports_of_core, "kubeproto/objects/_time.py", "import dateutil"),
+        (private_imports_of_others, "kubeproto/requests/_api.py", "from ..objects._meta import ObjectMeta"),
+        (private_imports_of_others, "kubeproto/requests/_api.py", "from ..objects import _meta"),
+        (private_imports_of_others, "runtime/kubeproto_runtime/_run.py", "import kubeproto._errors"),
+        (
+            private_imports_of_others,
             "runtime/kubeproto_runtime/_run.py",
             "from kubeproto.objects._shared import LONG",
         ),
-        (strangers_privates, "examples/book.py", "from kubeproto.wire._transport import RawRequest"),
-        (wrong_neighbours, "kubeproto/wire/_transport.py", "import kubeproto_trio"),
-        (wrong_neighbours, "transports/kubeproto_httpx/_opening.py", "import kubeproto_trio"),
-        (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_trio"),
-        (wrong_neighbours, "transports/kubeproto_trio/_opening.py", "import kubeproto_runtime"),
-        (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_sockets"),
-        (wrong_neighbours, "transports/kubeproto_sockets/_tls.py", "import kubeproto_h11"),
-        (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_httpx import HttpxTransport"),
-        (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_cli import main"),
-        (wrong_neighbours, "runtime/kubeproto_cli/_watch.py", "import kubeproto_trio"),
+        (private_imports_of_others, "examples/book.py", "from kubeproto.wire._transport import RawRequest"),
+        (forbidden_package_imports, "kubeproto/wire/_transport.py", "import kubeproto_trio"),
+        (forbidden_package_imports, "transports/kubeproto_httpx/_opening.py", "import kubeproto_trio"),
+        (forbidden_package_imports, "transports/kubeproto_h11/_machine.py", "import kubeproto_trio"),
+        (forbidden_package_imports, "transports/kubeproto_trio/_opening.py", "import kubeproto_runtime"),
+        (forbidden_package_imports, "transports/kubeproto_h11/_machine.py", "import kubeproto_sockets"),
+        (forbidden_package_imports, "transports/kubeproto_sockets/_tls.py", "import kubeproto_h11"),
+        (
+            forbidden_package_imports,
+            "runtime/kubeproto_runtime/_run.py",
+            "from kubeproto_httpx import HttpxTransport",
+        ),
+        (forbidden_package_imports, "runtime/kubeproto_runtime/_run.py", "from kubeproto_cli import main"),
+        (forbidden_package_imports, "runtime/kubeproto_cli/_watch.py", "import kubeproto_trio"),
     ],
 )
-def test_a_broken_rule_is_seen(
+def test_a_broken_rule_is_reported(
     empty_project: Path, rule: Callable[[Path], list[str]], path: str, code: str
 ) -> None:
     (empty_project / path).parent.mkdir(exist_ok=True)
@@ -381,15 +388,15 @@ def test_a_broken_rule_is_seen(
     assert finding.startswith(f"{path}:")
 
 
-def test_yaml_may_be_imported_in_one_module_and_not_in_two(empty_project: Path) -> None:
+def test_yaml_may_be_imported_in_a_single_module_only(empty_project: Path) -> None:
     (empty_project / "kubeproto/objects/_manifest.py").write_text("import yaml")
-    assert strange_needs(empty_project) == []
+    assert third_party_imports_of_core(empty_project) == []
     (empty_project / "kubeproto/config/_kubeconfig.py").write_text("import yaml")
-    assert len(strange_needs(empty_project)) == 2
+    assert len(third_party_imports_of_core(empty_project)) == 2
 
 
-def test_a_package_may_use_what_its_layer_allows(empty_project: Path) -> None:
-    (empty_project / "kubeproto/objects/_object_meta.py").write_text(
+def test_a_package_may_use_the_packages_of_lower_layers(empty_project: Path) -> None:
+    (empty_project / "kubeproto/objects/_meta.py").write_text(
         "from .._errors import KubeprotoError\nfrom . import _x"
     )
     (empty_project / "transports/kubeproto_trio/_opening.py").write_text(
@@ -398,4 +405,4 @@ def test_a_package_may_use_what_its_layer_allows(empty_project: Path) -> None:
     (empty_project / "runtime/kubeproto_runtime/_run.py").write_text(
         "from kubeproto.wire import RawRequest\nfrom kubeproto_h11 import ServerConnection\nfrom . import _x"
     )
-    assert strangers_privates(empty_project) == wrong_neighbours(empty_project) == []
+    assert private_imports_of_others(empty_project) == forbidden_package_imports(empty_project) == []

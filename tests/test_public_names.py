@@ -91,12 +91,12 @@ def rank(name: str) -> tuple[int, str]:
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name)
 
 
-def test_the_walk_finds_the_core() -> None:
+def test_the_public_modules_include_the_core() -> None:
     assert {"kubeproto", "kubeproto.objects", "kubeproto.wire"} <= MODULES.keys()
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_all_is_sorted_complete_and_true(name: str) -> None:
+def test_all_is_sorted_and_complete(name: str) -> None:
     module = importlib.import_module(name)
     listed: list[str] = getattr(module, "__all__", [])
     assert listed == sorted(set(listed), key=rank)
@@ -121,7 +121,7 @@ def test_deferred_imports_equal_the_imports_of_type_checkers() -> None:
     assert packages == {"kubeproto", "kubeproto.objects", "kubeproto.watching", "kubeproto_runtime"}
 
 
-def test_a_leak_is_seen() -> None:
+def test_a_leaked_name_is_detected() -> None:
     assert offered(
         "from ._x import Leak, _hidden\nimport typing\nfrom typing import Any\nLIMIT: int = 3"
     ) == {
@@ -139,7 +139,7 @@ EMBEDDED: Final = {
 }
 
 
-def test_a_name_has_one_home_besides_the_top_level() -> None:
+def test_a_name_has_a_single_home_besides_the_top_level() -> None:
     homes: dict[tuple[str, int], list[str]] = {}
     for module in MODULES.keys() - EMBEDDED:
         if "." in module and not module.startswith("kubeproto.kinds."):
@@ -156,7 +156,7 @@ LONG: Final = 20  # names of a module; generated classes have one form, so the f
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=GENERATED) if ".kinds." in name else name for name in MODULES]
 )
-def test_help_and_signatures_work_on_everything_public(name: str) -> None:
+def test_help_and_signatures_work_on_all_public_names(name: str) -> None:
     module = importlib.import_module(name)
     offered: list[str] = getattr(module, "__all__", [])
     documented = [getattr(module, entry) for entry in offered[:LONG]] if ".kinds." in name else [module]

@@ -31,15 +31,15 @@ SOURCE: Final = "https://forge.example.com/kubeproto"
         ("f(x) [] ()", "f(x) [] ()"),
     ],
 )
-def test_a_relative_link_leads_to_the_file_of_the_version(text: str, absolute: str) -> None:
+def test_a_relative_link_points_to_the_file_of_the_version(text: str, absolute: str) -> None:
     assert absolute_links(text, SOURCE, "1.0") == absolute
 
 
-def test_between_releases_links_lead_to_main() -> None:
+def test_links_point_to_main_between_releases() -> None:
     assert absolute_links("[a](b)", SOURCE, "1.0.dev0") == f"[a]({SOURCE}/blob/main/b)"
 
 
-def test_each_link_of_the_readme_is_absolute_in_a_distribution_and_leads_to_a_file() -> None:
+def test_each_link_of_the_readme_is_absolute_in_a_distribution_and_points_to_a_file() -> None:
     metadata = dict(PROJECT)
     ReadmeHook(str(ROOT), {}).update(metadata)
     targets = re.findall(r"\]\(([^)]+)\)", metadata["readme"]["text"])
@@ -52,7 +52,7 @@ def test_each_link_of_the_readme_is_absolute_in_a_distribution_and_leads_to_a_fi
     assert [path for path in ours if not (ROOT / path).exists()] == []
 
 
-def test_there_is_one_address_of_the_project() -> None:
+def test_the_project_has_a_single_address() -> None:
     assert {url for url in PROJECT["urls"].values() if not url.startswith(PROJECT["urls"]["Source"])} == set()
     config = (ROOT / ".github/ISSUE_TEMPLATE/config.yml").read_text()
     assert f"url: {PROJECT['urls']['Source']}/security" in config

@@ -86,7 +86,7 @@ def program_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize(("page", "extras"), PROMISES)
-def test_the_programs_of_a_page_need_no_more_than_it_says(page: str, extras: str, tmp_path: Path) -> None:
+def test_the_programs_of_a_page_need_only_its_extras(page: str, extras: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(REFUSING.format(refused=json.dumps(others(extras))) + program_of(ROOT / page))
     completed = subprocess.run(

@@ -25,7 +25,7 @@ RULES: Final[list[dict[str, Any]]] = yaml.safe_load((FOLDER / "alerts.yaml").rea
 ]
 
 
-def exposed() -> dict[str, set[str]]:
+def exposed_samples() -> dict[str, set[str]]:
     """Return each sample of an operator with its labels."""
     stats = ControllerStats("book", 1, 0, ReconcileStats(), WorkQueue[str]().metrics(0.0), OwnWrites())
     calls = {"/validate/books": WebhookStats()}
@@ -37,15 +37,15 @@ def exposed() -> dict[str, set[str]]:
     return labels_of
 
 
-EXPOSED: Final = exposed()
+EXPOSED: Final = exposed_samples()
 
 
-def parsed(expression: str) -> promql_parser.Expr:
+def parse_expression(expression: str) -> promql_parser.Expr:
     """Return the expression as Prometheus parses it; Grafana fills in the interval."""
     return promql_parser.parse(expression.replace("$__rate_interval", "5m"))
 
 
-def asked_for(expression: str) -> tuple[set[str], set[str]]:
+def referenced_names(expression: str) -> tuple[set[str], set[str]]:
     """Return the metrics and the labels of an expression."""
     metrics, labels = set[str](), set[str]()
 
@@ -58,7 +58,7 @@ def asked_for(expression: str) -> tuple[set[str], set[str]]:
         elif isinstance(node, promql_parser.AggregateExpr) and node.modifier is not None:
             labels.update(node.modifier.labels)
 
-    promql_parser.walk(parsed(expression), pre_visit=visit)
+    promql_parser.walk(parse_expression(expression), pre_visit=visit)
     return metrics, labels
 
 
@@ -69,8 +69,8 @@ EXPRESSIONS: Final = [
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_expression_names_metrics_and_labels_that_there_are(expression: str) -> None:
-    metrics, labels = asked_for(expression)
+def test_an_expression_uses_existing_metrics_and_labels(expression: str) -> None:
+    metrics, labels = referenced_names(expression)
     assert metrics
     assert metrics <= EXPOSED.keys(), expression
     for metric in metrics:
@@ -83,38 +83,42 @@ def test_an_expression_names_metrics_and_labels_that_there_are(expression: str) 
 )
 def test_an_invalid_expression_is_detected(expression: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parsed(expression)
+        parse_expression(expression)
 
 
 def test_the_dashboard_has_the_fields_of_grafanas_schema_and_no_others() -> None:
     """Grafana's classes lose unknown fields when they read and write a dashboard."""
-    assert lost(DASHBOARD, written(dashboard.Dashboard.from_json(DASHBOARD))) == []
+    assert changed_paths(DASHBOARD, to_json(dashboard.Dashboard.from_json(DASHBOARD))) == []
     for panel in DASHBOARD["panels"]:
         assert panel["type"] == "timeseries"
         options = timeseries.Options.from_json(panel["options"])
-        assert lost(panel["options"], written(options)) == [], panel["title"]
+        assert changed_paths(panel["options"], to_json(options)) == [], panel["title"]
         for target in panel["targets"]:
-            assert lost(target, written(prometheus.Dataquery.from_json(target))) == [], panel["title"]
+            assert changed_paths(target, to_json(prometheus.Dataquery.from_json(target))) == [], panel[
+                "title"
+            ]
 
 
 def test_a_field_unknown_to_grafana_is_detected() -> None:
     wrong = json.loads(json.dumps(DASHBOARD))
     wrong["panels"][0]["gridPos"]["width"] = 12
-    assert lost(wrong, written(dashboard.Dashboard.from_json(wrong))) == [".panels[0].gridPos.width"]
+    assert changed_paths(wrong, to_json(dashboard.Dashboard.from_json(wrong))) == [".panels[0].gridPos.width"]
 
 
-def written(value: object) -> Any:
+def to_json(value: object) -> Any:
     return json.loads(JSONEncoder(sort_keys=True).encode(value))
 
 
-def lost(original: Any, rewritten: Any, path: str = "") -> list[str]:
+def changed_paths(original: Any, rewritten: Any, path: str = "") -> list[str]:
     """Return the paths at which a rewritten value differs from the original."""
     if is_object(original) and is_object(rewritten):
         return [
             member_path
             for key, value in original.items()
             for member_path in (
-                lost(value, rewritten[key], f"{path}.{key}") if key in rewritten else [f"{path}.{key}"]
+                changed_paths(value, rewritten[key], f"{path}.{key}")
+                if key in rewritten
+                else [f"{path}.{key}"]
             )
         ]
     if is_list(original) and is_list(rewritten):
@@ -122,6 +126,6 @@ def lost(original: Any, rewritten: Any, path: str = "") -> list[str]:
         return [
             member_path
             for index, (item, rewritten_item) in pairs
-            for member_path in lost(item, rewritten_item, f"{path}[{index}]")
+            for member_path in changed_paths(item, rewritten_item, f"{path}[{index}]")
         ]
     return [] if original == rewritten else [path]

@@ -37,14 +37,14 @@ def commands_of_pages() -> Iterator[tuple[str, list[str]]]:
 
 
 def check_make(words: list[str]) -> None:
-    targets = [word for word in words if "=" not in word]
+    targets = [argument for argument in words if "=" not in argument]
     targets_of_make = {target for line in TARGETS for target in line.split()}
     assert set(targets) <= targets_of_make, f"no such target among {sorted(targets_of_make)}"
 
 
 def check_pip(words: list[str]) -> None:
-    for word in words[1:]:
-        if requirement := re.fullmatch(r"kubeproto(?:\[(.*)\])?", word):
+    for argument in words[1:]:
+        if requirement := re.fullmatch(r"kubeproto(?:\[(.*)\])?", argument):
             extras = set(requirement[1].split(",")) if requirement[1] else set[str]()
             assert extras <= set(PROJECT["optional-dependencies"])
 
@@ -57,7 +57,7 @@ def check_kubeproto(words: list[str]) -> None:
     with redirect_stdout(help_text):
         assert main([command, "--help"]) == 0, f"no command {command}"
     options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", help_text.getvalue(), re.MULTILINE))
-    assert {word for word in arguments if word.startswith("--")} <= options
+    assert {argument for argument in arguments if argument.startswith("--")} <= options
 
 
 def check_python(words: list[str]) -> None:
@@ -67,9 +67,17 @@ def check_python(words: list[str]) -> None:
     assert importlib.util.find_spec(module), f"no module {module}"
     if module == "benchmarks":
         if arguments[:1] not in (["compare"], ["report"]):
-            names = [word for word in arguments if not word.startswith("--") and not word.endswith(".json")]
-            select(names, all_rows())
-        assert {word for word in arguments if word.startswith("--")} <= {"--quick", "--json", "--save"}
+            names = [
+                argument
+                for argument in arguments
+                if not argument.startswith("--") and not argument.endswith(".json")
+            ]
+            select(names, every_row())
+        assert {argument for argument in arguments if argument.startswith("--")} <= {
+            "--quick",
+            "--json",
+            "--save",
+        }
 
 
 CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {

@@ -2,7 +2,7 @@
 
 The snippets of a page are one program, in their order. A ```text block after a snippet is its output, line by
 line; omitted lines are a line of `…`. A snippet with a file name is that file: files named test_… run under
-pytest, and a file before a ```text block is imported by a process of its own.
+pytest, and a file before a ```text block is imported by a new process.
 """
 
 from __future__ import annotations

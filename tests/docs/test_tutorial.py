@@ -1,4 +1,4 @@
-"""The tutorial, step by step: the served simulator, the operator and kubectl are processes of their own."""
+"""The tutorial, step by step: the served simulator, the operator and kubectl are separate processes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def commands() -> list[tuple[list[str], str]]:
 
 def test_each_command_of_the_tutorial_prints_the_output_of_the_page(tmp_path: Path) -> None:
     program = find_kubectl()
-    assert program is not None, "kubectl is here, but not the version that the tests ask for"
+    assert program is not None, "kubectl is here, but not in the version that the tests need"
     for snippet in snippets(PAGE):
         if snippet.file:
             (tmp_path / snippet.file).write_text(snippet.text)
@@ -68,10 +68,10 @@ def test_each_command_of_the_tutorial_prints_the_output_of_the_page(tmp_path: Pa
         with process(tmp_path, sys.executable, "hello.py", **home):
             for words, printed in commands():
                 if words[0] == "kubectl":
-                    assert (words, called(program, words[1:], tmp_path, home)) == (words, printed)
+                    assert (words, run_command(program, words[1:], tmp_path, home)) == (words, printed)
 
 
-def called(program: str, words: list[str], folder: Path, home: dict[str, str]) -> str:
+def run_command(program: str, words: list[str], folder: Path, home: dict[str, str]) -> str:
     completed = subprocess.run(
         [program, *words], cwd=folder, env={**os.environ, **home}, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT,

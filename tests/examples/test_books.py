@@ -27,8 +27,8 @@ STORY = [
 ]
 
 
-class Told(Exception):
-    """The scenario is over."""
+class ScenarioFinished(Exception):
+    """The end of the scenario."""
 
 
 class Listener:
@@ -40,10 +40,10 @@ class Listener:
     def __call__(self, line: str) -> None:
         self.lines.append(line)
         if line.startswith("deleted"):
-            raise Told
+            raise ScenarioFinished
 
 
-def a_book(name: str, title: str, *authors: str) -> Book:
+def make_book(name: str, title: str, *authors: str) -> Book:
     spec = BookSpec(title=title, authors=list(authors))
     return Book(metadata=kp.ObjectMeta(name=name, namespace="default"), spec=spec)
 
@@ -52,7 +52,7 @@ def library() -> tuple[sim.Cluster, sim.Faults]:
     """Return a cluster with scheduled changes, a lost connection and a missed deletion."""
     cluster = sim.Cluster(crds=[Book])
     faults = sim.Faults(cluster)
-    cluster.put(a_book("moby", "Moby-Dick"))
+    cluster.put(make_book("moby", "Moby-Dick"))
 
     def disconnect() -> None:
         faults.script.append(sim.Cut(after=300))
@@ -64,10 +64,10 @@ def library() -> tuple[sim.Cluster, sim.Faults]:
         cluster.compact()
 
     later = cluster.later
-    later(10, lambda: cluster.put(a_book("typee", "Typee")))
-    later(20, lambda: cluster.put(a_book("typee", "Typee", "Herman Melville")))
+    later(10, lambda: cluster.put(make_book("typee", "Typee")))
+    later(20, lambda: cluster.put(make_book("typee", "Typee", "Herman Melville")))
     later(30, disconnect)
-    later(40, lambda: cluster.put(a_book("typee", "Omoo", "Herman Melville", "somebody else")))
+    later(40, lambda: cluster.put(make_book("typee", "Omoo", "Herman Melville", "somebody else")))
     later(70, lambda: cluster.edit(Book, "typee", lambda obj: obj["spec"].update(title=7)))
     later(100, forget)
     return cluster, faults
@@ -84,7 +84,7 @@ def test_books_on_an_event_loop(
 
     async def main() -> None:
         async with simulated(cluster, faults=faults) as client:
-            with pytest.raises(Told):
+            with pytest.raises(ScenarioFinished):
                 await report(client, heard)
 
     run(main, backend=backend)
@@ -101,7 +101,7 @@ def test_books_without_an_event_loop() -> None:
         sleep=cluster.advance,
         rng=random.Random(1),
     )
-    with pytest.raises(Told):
+    with pytest.raises(ScenarioFinished):
         blocking.report(client, heard)
     assert heard.lines == STORY
     assert "Cut" in faults.transcript

@@ -1,4 +1,4 @@
-"""`make demo` prints its steps, and they have happened."""
+"""`make demo` prints its steps after performing them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "echo" / "demo.py"
 
 
-def test_the_demo_survives_a_cut_and_a_410_and_ends_well() -> None:
+def test_the_demo_survives_a_lost_connection_and_a_410() -> None:
     completed = subprocess.run(
         [sys.executable, "-W", "error", str(DEMO)], capture_output=True, text=True, check=True
     )

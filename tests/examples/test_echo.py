@@ -24,11 +24,11 @@ from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, s
 EXAMPLE = Path(echo.__file__)
 
 
-def an_echo(name: str, replicas: int) -> Echo:
+def make_echo(name: str, replicas: int) -> Echo:
     return Echo(metadata=kp.ObjectMeta(name=name), spec=EchoSpec(replicas=replicas))
 
 
-def operated(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]]) -> sim.Cluster:
+def run_operator(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]]) -> sim.Cluster:
     """Return a cluster after the operator and `body` ran in it."""
     cluster = sim.Cluster(crds=[Echo])
 
@@ -59,10 +59,10 @@ def sent_requests(cluster: sim.Cluster) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_finalizer_is_added_before_the_deployment(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
-        await user.api(Echo).create(an_echo("canyon", 2))
+        await user.api(Echo).create(make_echo("canyon", 2))
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
 
-    cluster = operated(backend, body)
+    cluster = run_operator(backend, body)
     [created, finalized, deployed, *_] = sent_requests(cluster)
     assert created == ("POST", "example.com/v1/namespaces/default/echoes")
     assert finalized == ("PATCH", "example.com/v1/namespaces/default/echoes/canyon")
@@ -79,25 +79,25 @@ def test_the_finalizer_is_added_before_the_deployment(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_change_of_replicas_is_followed_and_a_foreign_one_undone(backend: Backend) -> None:
+def test_a_change_of_replicas_is_applied_and_a_foreign_change_reverted(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
-        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.api(Echo).create(make_echo("canyon", 1))
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
         await user.api(Echo).merge_patch("canyon", {"spec": {"replicas": 4}})
         await user.until(lambda: deployment(user.cluster)["spec"]["replicas"] == 4)
         await user.api(Deployment).merge_patch("canyon", {"spec": {"replicas": 9}})
         await user.until(lambda: deployment(user.cluster)["spec"]["replicas"] == 4, within=1)
 
-    operated(backend, body)
+    run_operator(backend, body)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_an_echo_is_looked_at_every_ten_seconds(backend: Backend) -> None:
+def test_an_echo_is_reconciled_every_ten_seconds(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
-        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.api(Echo).create(make_echo("canyon", 1))
         await anyio.sleep(65)
 
-    cluster = operated(backend, body)
+    cluster = run_operator(backend, body)
     times = [exchange.time for exchange in cluster.log if "deployments/canyon" in exchange.request.target]
     waits = [round(late - early, 3) for early, late in pairwise(times)]
     assert waits[-5:] == [10.0] * 5
@@ -108,49 +108,49 @@ def test_an_error_is_retried_after_five_seconds(backend: Backend, monkeypatch: p
     times: list[float] = []
     deploy = echo.deploy
 
-    async def reluctantly(obj: Echo, ctx: Context[None]) -> Action:
+    async def fail_once_and_reconcile(obj: Echo, ctx: Context[None]) -> Action:
         times.append(anyio.current_time())
         if len(times) < 5:
             raise RuntimeError("not yet")
         return await deploy(obj, ctx)
 
-    monkeypatch.setattr(echo, "deploy", reluctantly)
+    monkeypatch.setattr(echo, "deploy", fail_once_and_reconcile)
 
     async def body(user: SimulatedClient) -> None:
-        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.api(Echo).create(make_echo("canyon", 1))
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
 
-    operated(backend, body)
+    run_operator(backend, body)
     # The first run has added the finalizer, and the event of that patch wakes the second at once.
     assert [round(late - early, 3) for early, late in pairwise(times[:5])] == [0.0, 5.0, 5.0, 5.0]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_deployment_of_somebody_else_is_neither_changed_nor_deleted(backend: Backend) -> None:
+def test_a_foreign_deployment_is_neither_changed_nor_deleted(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
-        other = await user.api(Echo).create(an_echo("somebody", 1))
+        other = await user.api(Echo).create(make_echo("somebody", 1))
         await user.until(lambda: user.cluster.get(Deployment, "somebody"))
         foreign = echo.deployment_of(other)
         foreign.metadata.name = "canyon"
         await user.api(Deployment).create(foreign)
-        await user.api(Echo).create(an_echo("canyon", 2))
+        await user.api(Echo).create(make_echo("canyon", 2))
         await anyio.sleep(20)
         await user.api(Echo).delete("canyon")
         await user.until(lambda: user.cluster.get(Echo, "canyon") is None)
 
-    cluster = operated(backend, body)
+    cluster = run_operator(backend, body)
     assert deployment(cluster)["spec"]["replicas"] == 1
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_deleting_removes_the_deployment_and_then_the_finalizer(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
-        await user.api(Echo).create(an_echo("canyon", 1))
+        await user.api(Echo).create(make_echo("canyon", 1))
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
         await user.api(Echo).delete("canyon")
         await user.until(lambda: user.cluster.get(Echo, "canyon") is None)
 
-    cluster = operated(backend, body)
+    cluster = run_operator(backend, body)
     assert cluster.get(Deployment, "canyon") is None
     deleted, unfinalized = sent_requests(cluster)[-2:]
     assert deleted == ("DELETE", "apps/v1/namespaces/default/deployments/canyon")
@@ -165,7 +165,7 @@ def test_many_echoes_are_reconciled_concurrently_and_an_echo_never_twice_at_once
     most = {"one": 0, "all": 0}
     deploy = echo.deploy
 
-    async def slowly(obj: Echo, ctx: Context[None]) -> Action:
+    async def reconcile_slowly(obj: Echo, ctx: Context[None]) -> Action:
         running[ctx.key] += 1
         most["one"] = max(most["one"], running[ctx.key])
         most["all"] = max(most["all"], running.total())
@@ -173,23 +173,23 @@ def test_many_echoes_are_reconciled_concurrently_and_an_echo_never_twice_at_once
         running[ctx.key] -= 1
         return await deploy(obj, ctx)
 
-    monkeypatch.setattr(echo, "deploy", slowly)
+    monkeypatch.setattr(echo, "deploy", reconcile_slowly)
 
     async def body(user: SimulatedClient) -> None:
         for number in range(30):
-            await user.api(Echo).create(an_echo(f"canyon-{number}", 1))
+            await user.api(Echo).create(make_echo(f"canyon-{number}", 1))
         for replicas in range(2, 8):
             await anyio.sleep(0.7)
             for number in range(30):
                 await user.api(Echo).merge_patch(f"canyon-{number}", {"spec": {"replicas": replicas}})
         await user.until(
             lambda: (
-                all(one["spec"]["replicas"] == 7 for one in user.cluster.objects(Deployment))
+                all(deployment_["spec"]["replicas"] == 7 for deployment_ in user.cluster.objects(Deployment))
                 and len(user.cluster.objects(Deployment)) == 30
             )
         )
 
-    operated(backend, body)
+    run_operator(backend, body)
     assert most == {"one": 1, "all": 10}
 
 
@@ -201,5 +201,5 @@ def test_the_definition_can_be_applied() -> None:
     cluster = sim.Cluster()
     cluster.put(definition)
     cluster.advance(5)
-    cluster.put(an_echo("canyon", 3))
+    cluster.put(make_echo("canyon", 3))
     assert cluster.get(Echo, "canyon") is not None

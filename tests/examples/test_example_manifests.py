@@ -1,4 +1,4 @@
-"""The manifests of the examples are the output of the command, with recorded rights.
+"""The manifests of the examples are the output of the command, with recorded permissions.
 
 After a change of an example, `python tests/examples/test_example_manifests.py` writes the files again.
 """
@@ -43,7 +43,7 @@ def printed(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_recorded_rights_equal_the_rights_that_the_example_needs(name: str) -> None:
+def test_the_recorded_permissions_equal_the_needed_permissions(name: str) -> None:
     assert (EXAMPLES / name / "access.json").read_text() == access_of(name)
 
 

@@ -24,7 +24,7 @@ from kubeproto_runtime.testing import (
 )
 
 
-def a_hello(name: str = "world", replicas: int = 2) -> Hello:
+def make_hello(name: str = "world", replicas: int = 2) -> Hello:
     return Hello(metadata=kp.ObjectMeta(name=name), spec=HelloSpec(replicas=replicas))
 
 
@@ -33,7 +33,7 @@ async def operate(client: Client) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_it_is_ready_when_its_pods_run_in_spite_of_failures(backend: Backend) -> None:
+def test_a_hello_is_ready_when_its_pods_run_in_spite_of_failures(backend: Backend) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Hello], controllers=True)
         cluster.nodes(ready_after=2)
@@ -41,7 +41,7 @@ def test_it_is_ready_when_its_pods_run_in_spite_of_failures(backend: Backend) ->
         faults = sim.Faults(cluster, seed=7, share=0.2)
         async with simulated(cluster) as user, simulated(cluster, faults=faults) as client:
             client.start(operate(client))
-            created = await user.create(a_hello())
+            created = await user.create(make_hello())
             assert created.spec.text == "Hello from world!"
             ready = await user.api(Hello).wait_for("world", conditions.condition("Ready"), timeout=900)
             assert ready.status is not None
@@ -57,10 +57,10 @@ def test_it_is_ready_when_its_pods_run_in_spite_of_failures(backend: Backend) ->
     run(main, backend=backend)
 
 
-@pytest.mark.thorough("each request is lost once, in a run of its own")
-def test_every_request_may_be_lost_and_the_end_is_the_same() -> None:
+@pytest.mark.thorough("a run for each lost request")
+def test_the_final_state_is_the_same_after_the_loss_of_any_request() -> None:
     async def scenario(user: SimulatedClient) -> None:
-        await user.create(a_hello("one", 1))
+        await user.create(make_hello("one", 1))
         await user.until(lambda: user.cluster.get(Deployment, "one"))
         await user.api(Hello).merge_patch("one", {"spec": {"replicas": 3}})
         await user.until(lambda: (user.cluster.get(Deployment, "one") or {})["spec"]["replicas"] == 3)
@@ -75,7 +75,7 @@ def test_an_unchanged_status_is_not_written() -> None:
         cluster = sim.Cluster(crds=[Hello], controllers=True)
         async with simulated(cluster) as client:
             client.start(operate(client))
-            await client.create(a_hello())
+            await client.create(make_hello())
             await anyio.sleep(60)
             version_before = cluster.objects(Hello)[0]["metadata"]["resourceVersion"]
             await client.api(Deployment).merge_patch("world", {"metadata": {"annotations": {"a": "b"}}})

@@ -29,7 +29,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return chosen
 
 
-def a_book(name: str = "moby") -> Book:
+def make_book(name: str = "moby") -> Book:
     meta = kp.ObjectMeta(name=name, namespace="prod")
     return Book(metadata=meta, spec=BookSpec(title="Moby", authors=["Melville"]))
 
@@ -37,7 +37,7 @@ def a_book(name: str = "moby") -> Book:
 def test_each_book_has_a_label_in_its_namespace_and_gets_it_back(backend: Backend) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
-        cluster.put(a_book())
+        cluster.put(make_book())
         async with simulated(cluster) as client:
             client.start(operator_labels.labels(client))
             label = await client.until(lambda: cluster.get(ConfigMap, "moby", "prod"))
@@ -48,7 +48,7 @@ def test_each_book_has_a_label_in_its_namespace_and_gets_it_back(backend: Backen
     run(main, backend=backend)
 
 
-def test_a_book_is_archived_before_it_goes(backend: Backend) -> None:
+def test_a_book_is_archived_before_its_deletion(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         async with recording(client, controller="archive", instance="archive-0") as events:
             state = operator_archive.Archive(events)
@@ -64,7 +64,7 @@ def test_a_book_is_archived_before_it_goes(backend: Backend) -> None:
 
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
-        cluster.put(a_book())
+        cluster.put(make_book())
         async with simulated(cluster) as client:
             await body(client)
 
@@ -92,14 +92,14 @@ def test_an_operator_program_reaches_the_same_state_after_each_fault_at_a_write(
     async def scenario(user: SimulatedClient) -> None:
         books = user.api(Book, namespace="prod")
         await anyio.sleep(5)
-        await books.create(a_book("typee"))
+        await books.create(make_book("typee"))
         await books.merge_patch("moby", {"spec": {"authors": ["Herman Melville"]}})
         await anyio.sleep(30)
         await books.delete("typee")
         await anyio.sleep(30)
 
     cluster = sim.Cluster(crds=[Book])
-    cluster.put(a_book())
+    cluster.put(make_book())
     exploration = explore(operator, scenario, cluster=cluster)
     exploration.check()
     assert {write.author for write in exploration.writes if write.changed} == {"user", "operator"}

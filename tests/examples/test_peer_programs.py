@@ -1,4 +1,4 @@
-"""The programs of other clients in docs/programs.md run too, each in the environment of its client."""
+"""The programs of other clients in docs/programs.md run in the environments of their clients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def needs(peer: str) -> pytest.MarkDecorator:
 
 
 @contextmanager
-def running(
+def run_program(
     server: SimServer, folder: Path, peer: str, *arguments: str, stdin: str = ""
 ) -> Generator[subprocess.Popen[str]]:
     """Run a program of a peer against a served cluster, with its kubeconfig."""
@@ -72,23 +72,23 @@ def lines_of(program: subprocess.Popen[str]) -> IO[str]:
     return program.stdout
 
 
-def a_book(title: str) -> Book:
+def make_book(title: str) -> Book:
     meta = kp.ObjectMeta(name=title.lower(), namespace="default")
     return Book(metadata=meta, spec=BookSpec(title=title, authors=["Melville"]))
 
 
 @pytest.mark.parametrize(
-    ("peer", "word"),
+    ("peer", "argument"),
     [pytest.param("kr8s", "created", marks=needs("kr8s")),
      pytest.param("lightkube", "applied", marks=needs("lightkube"))],
 )  # fmt: skip
-def test_the_script_of_another_client_does_the_same(peer: str, word: str, tmp_path: Path) -> None:
+def test_the_script_of_another_client_has_the_same_effect(peer: str, argument: str, tmp_path: Path) -> None:
     cluster = sim.Cluster()
     file = tmp_path / "manifest.yaml"
     file.write_text(MANIFEST)
     with (
         serving(cluster) as server,
-        running(server, tmp_path, peer, f"script_{peer}.py", "web", str(file), stdin=MANIFEST) as program,
+        run_program(server, tmp_path, peer, f"script_{peer}.py", "web", str(file), stdin=MANIFEST) as program,
     ):
         with user_of(server) as user:
             web = user.api(Deployment).wait_for("web", conditions.exists(), timeout=BOUND)
@@ -98,8 +98,8 @@ def test_the_script_of_another_client_does_the_same(peer: str, word: str, tmp_pa
         assert program.returncode == 0
         assert cluster.get(Deployment, "web") is None
     assert out.splitlines() == [
-        f"ConfigMap settings {word}",
-        f"Deployment web {word}",
+        f"ConfigMap settings {argument}",
+        f"Deployment web {argument}",
         "NAME READY",
         "web 1/1",
     ]
@@ -108,9 +108,9 @@ def test_the_script_of_another_client_does_the_same(peer: str, word: str, tmp_pa
 @needs("kr8s")
 def test_the_generic_client_of_kr8s_counts_and_changes_any_kind(tmp_path: Path) -> None:
     cluster = sim.Cluster(crds=[Book])
-    cluster.put(a_book("Moby"))
+    cluster.put(make_book("Moby"))
     arguments = ("generic_kr8s.py", "books.example.technosophos.com", "moby", "spec.title", '"Omoo"')
-    with serving(cluster) as server, running(server, tmp_path, "kr8s", *arguments) as program:
+    with serving(cluster) as server, run_program(server, tmp_path, "kr8s", *arguments) as program:
         out, _ = program.communicate(timeout=BOUND)
         assert program.returncode == 0
     assert "     1 books." in out
@@ -122,8 +122,8 @@ def test_the_generic_client_of_kr8s_counts_and_changes_any_kind(tmp_path: Path) 
 )  # fmt: skip
 def test_the_informer_of_another_client_reports_changes_of_books(peer: str, tmp_path: Path) -> None:
     cluster = sim.Cluster(crds=[Book])
-    cluster.put(a_book("Moby"))
-    with serving(cluster) as server, running(server, tmp_path, peer, f"informer_{peer}.py") as program:
+    cluster.put(make_book("Moby"))
+    with serving(cluster) as server, run_program(server, tmp_path, peer, f"informer_{peer}.py") as program:
         output = lines_of(program)
         assert output.readline() == "Moby is on the shelf\n"
         server.call(cluster.remove, Book, "moby")
@@ -135,13 +135,13 @@ KOPF: Final = ("-m", "kopf", "run", "--standalone", "--namespace", "default")
 
 
 @needs("kopf")
-def test_the_operator_of_kopf_archives_a_book_before_it_may_go(tmp_path: Path) -> None:
+def test_the_operator_of_kopf_archives_a_book_before_its_deletion(tmp_path: Path) -> None:
     cluster = sim.Cluster(crds=[Book])
-    cluster.put(a_book("Moby"))
+    cluster.put(make_book("Moby"))
     with (
         serving(cluster) as server,
         user_of(server) as user,
-        running(server, tmp_path, "kopf", *KOPF, "operator_archive_kopf.py"),
+        run_program(server, tmp_path, "kopf", *KOPF, "operator_archive_kopf.py"),
     ):
         books = user.api(Book)
         books.wait_for("moby", lambda book: book.metadata.finalizers == [HOLD], timeout=BOUND)
@@ -152,11 +152,11 @@ def test_the_operator_of_kopf_archives_a_book_before_it_may_go(tmp_path: Path) -
 @needs("kopf_kr8s")
 def test_the_operator_of_kopf_and_kr8s_gives_each_book_a_label(tmp_path: Path) -> None:
     cluster = sim.Cluster(crds=[Book])
-    cluster.put(a_book("Moby"))
+    cluster.put(make_book("Moby"))
     with (
         serving(cluster) as server,
         user_of(server) as user,
-        running(server, tmp_path, "kopf_kr8s", *KOPF, "operator_labels_kopf.py"),
+        run_program(server, tmp_path, "kopf_kr8s", *KOPF, "operator_labels_kopf.py"),
     ):
         label = user.api(ConfigMap).wait_for("moby", conditions.exists(), timeout=BOUND)
         assert label.data == {"label": "Moby, by Melville"}

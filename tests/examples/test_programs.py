@@ -69,7 +69,7 @@ def cluster_of_script() -> sim.Cluster:
     return cluster
 
 
-class Talking:
+class LogTransport:
     """A transport on which the log of a pod has two lines."""
 
     status = 200
@@ -82,7 +82,7 @@ class Talking:
         return self.lines() if "/log?" in request.target else self.inner.send(request, **limits)
 
     @asynccontextmanager
-    async def lines(self) -> AsyncGenerator[Talking]:
+    async def lines(self) -> AsyncGenerator[LogTransport]:
         yield self
 
     async def __aiter__(self) -> AsyncGenerator[bytes]:
@@ -90,11 +90,11 @@ class Talking:
         yield b"ld\n"
 
 
-class BlockingTalking(Talking):
+class BlockingLogTransport(LogTransport):
     """A blocking transport on which the log of a pod has two lines."""
 
     @contextmanager
-    def lines(self) -> Generator[BlockingTalking]:  # type: ignore[override] # pyright: ignore
+    def lines(self) -> Generator[BlockingLogTransport]:  # type: ignore[override] # pyright: ignore
         yield self
 
     def __iter__(self) -> Generator[bytes]:
@@ -125,28 +125,28 @@ def test_the_script_applies_waits_prints_follows_and_deletes(
     cluster = cluster_of_script()
 
     @asynccontextmanager
-    async def connected() -> AsyncGenerator[Client]:
+    async def connect() -> AsyncGenerator[Client]:
         async with simulated(cluster) as client:
-            client.transport = Talking(client.transport)
+            client.transport = LogTransport(client.transport)
             yield client
 
-    monkeypatch.setattr(script, "connect", connected)
+    monkeypatch.setattr(script, "connect", connect)
     run(script.script, MANIFEST, "web")
     check(cluster, capsys.readouterr().out)
 
 
-def test_the_blocking_script_does_the_same(
+def test_the_blocking_script_has_the_same_effect(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = cluster_of_script()
 
     @contextmanager
-    def connected() -> Generator[BlockingClient]:
+    def connect() -> Generator[BlockingClient]:
         with simulated_blocking(cluster) as client:
-            client.transport = BlockingTalking(client.transport)
+            client.transport = BlockingLogTransport(client.transport)
             yield client
 
-    monkeypatch.setattr(script_blocking, "connect_blocking", connected)
+    monkeypatch.setattr(script_blocking, "connect_blocking", connect)
     script_blocking.script(MANIFEST, "web")
     check(cluster, capsys.readouterr().out)
 
@@ -154,11 +154,11 @@ def test_the_blocking_script_does_the_same(
 def shelf(*titles: str) -> sim.Cluster:
     cluster = sim.Cluster(crds=[Book])
     for title in titles:
-        cluster.put(a_book(title))
+        cluster.put(make_book(title))
     return cluster
 
 
-def a_book(title: str) -> Book:
+def make_book(title: str) -> Book:
     meta = kp.ObjectMeta(name=title.lower(), namespace="default")
     return Book(metadata=meta, spec=BookSpec(title=title, authors=["Melville"]))
 
@@ -193,30 +193,30 @@ def test_the_generic_client_counts_and_changes_any_kind() -> None:
     run(main)
 
 
-class Enough(Exception):
-    """The test has seen enough."""
+class ScenarioFinished(Exception):
+    """The end of the scenario."""
 
 
 def test_the_informer_reports_changes_of_books() -> None:
-    cluster = sim.Cluster(crds=[anything_goes()])
-    cluster.put(a_book("Moby"))
+    cluster = sim.Cluster(crds=[permissive_definition()])
+    cluster.put(make_book("Moby"))
     faults = sim.Faults(cluster, script=[sim.RefuseConnection()])
     lines: list[str] = []
 
-    def say(line: str) -> None:
+    def handle_line(line: str) -> None:
         lines.append(line)
         if line.startswith("in step"):
-            cluster.put(a_book("Typee"))
+            cluster.put(make_book("Typee"))
             misfit = {"title": 7}
-            cluster.later(1, lambda: cluster.put(a_misfit(misfit)))
+            cluster.later(1, lambda: cluster.put(invalid_book(misfit)))
             cluster.later(2, lambda: cluster.remove(Book, "moby"))
         if line.endswith("is gone"):
-            raise Enough
+            raise ScenarioFinished
 
     async def main() -> None:
         async with simulated(cluster, faults=faults) as client:
-            with pytest.raises(Enough):
-                await informer.inform(client, say)
+            with pytest.raises(ScenarioFinished):
+                await informer.inform(client, handle_line)
 
     run(main)
     assert lines == [
@@ -229,7 +229,7 @@ def test_the_informer_reports_changes_of_books() -> None:
     ]
 
 
-def anything_goes() -> dict[str, Any]:
+def permissive_definition() -> dict[str, Any]:
     """Return a definition of books that checks nothing."""
     names = {"kind": "Book", "plural": Book.resource.plural}
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -242,7 +242,7 @@ def anything_goes() -> dict[str, Any]:
     }
 
 
-def a_misfit(spec: dict[str, Any]) -> dict[str, Any]:
+def invalid_book(spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": Book.resource.api_version,
         "kind": "Book",

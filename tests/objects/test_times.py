@@ -112,7 +112,7 @@ def test_an_instant_that_utc_cannot_name_is_refused() -> None:
 
 
 class Visit(kp.Fields):
-    at: datetime.datetime
+    opened_at: datetime.datetime
     others: list[datetime.datetime] = []
     by_name: dict[str, datetime.datetime | None] = {}
 
@@ -120,9 +120,9 @@ class Visit(kp.Fields):
 @pytest.mark.parametrize(
     ("visit", "field"),
     [
-        (Visit(at=datetime.datetime(2026, 1, 1)), "at"),
-        (Visit(at=AWARE, others=[AWARE, datetime.datetime(2026, 1, 1)]), r"others\[1\]"),
-        (Visit(at=AWARE, by_name={"x": None, "y": datetime.datetime(2026, 1, 1)}), r"byName\.y"),
+        (Visit(opened_at=datetime.datetime(2026, 1, 1)), "openedAt"),
+        (Visit(opened_at=AWARE, others=[AWARE, datetime.datetime(2026, 1, 1)]), r"others\[1\]"),
+        (Visit(opened_at=AWARE, by_name={"x": None, "y": datetime.datetime(2026, 1, 1)}), r"byName\.y"),
     ],
 )
 def test_a_time_without_a_zone_is_not_sent(visit: Visit, field: str) -> None:
@@ -137,7 +137,8 @@ def test_a_time_without_a_zone_deep_inside_an_object_is_not_sent() -> None:
 
 
 def test_times_with_any_zone_are_sent() -> None:
-    visit = Visit(at=AWARE.astimezone(timezone(timedelta(hours=2))), others=[AWARE])
+    visit = Visit(opened_at=AWARE.astimezone(timezone(timedelta(hours=2))), others=[AWARE])
     assert (
-        encode(visit) == b'{"at":"2026-01-01T02:00:00+02:00","others":["2026-01-01T00:00:00Z"],"byName":{}}'
+        encode(visit)
+        == b'{"openedAt":"2026-01-01T02:00:00+02:00","others":["2026-01-01T00:00:00Z"],"byName":{}}'
     )

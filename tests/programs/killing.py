@@ -53,9 +53,9 @@ def kill_and_check(site: Site, operator: Operator, seeds: Iterable[int]) -> None
         del desired[deleted]
         site.kubectl(f"delete {operator.kind}/{deleted} --wait=false")
     with site.running(operator.program) as running:
-        settled(site, operator, desired)
+        wait_until_settled(site, operator, desired)
         site.kubectl(f"delete {operator.kind} --all --timeout={LIMIT:.0f}s")
-        settled(site, operator, {})
+        wait_until_settled(site, operator, {})
         assert running.terminate() == 0, running.printed
 
 
@@ -70,7 +70,7 @@ def change(site: Site, operator: Operator, desired: dict[str, int], seed: int, r
     )
 
 
-def settled(site: Site, operator: Operator, desired: dict[str, int]) -> None:
+def wait_until_settled(site: Site, operator: Operator, desired: dict[str, int]) -> None:
     """Wait until each object has its Deployment with its replicas, and nothing else exists."""
     looks, last_difference = threading.Event(), None
     for _ in range(LOOKS):

@@ -1,4 +1,4 @@
-"""The rig of the example programs: a server, kubectl and programs, each a process of its own.
+"""The rig of the example programs: a server, kubectl and programs, each in a separate process.
 
 Every wait is for a condition, up to `LIMIT`; nothing sleeps for a fixed time.
 """
@@ -32,7 +32,7 @@ _numbers = itertools.count(1)
 
 
 class Site:
-    """A server with a kubeconfig, in a namespace of its own."""
+    """A server with a kubeconfig, and a namespace for the test."""
 
     def __init__(
         self,
@@ -89,10 +89,10 @@ class Site:
         return {**os.environ, **variables, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error"}
 
     def attempt(self, command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Call kubectl; a `~` in its words stands for a space."""
+        """Call kubectl; a `~` in an argument stands for a space."""
         program = find_kubectl()
-        assert program is not None, "kubectl is here, but not the version that the tests ask for"
-        words = [word.replace("~", " ") for word in command.split()]
+        assert program is not None, "kubectl is here, but not in the version that the tests need"
+        words = [argument.replace("~", " ") for argument in command.split()]
         return subprocess.run(
             [program, *words], input=stdin, env=self.environment, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT,
@@ -220,7 +220,7 @@ class Program:
         return match
 
     def terminate(self) -> int:
-        """Stop the process as a cluster does, and return its exit status."""
+        """Stop the process like a cluster, and return its exit status."""
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(LIMIT)
         self._reader.join(LIMIT)

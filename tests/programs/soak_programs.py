@@ -15,13 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from killing import Operator, kill_and_check
 from program_rig import Site
-from test_echo_program import PROGRAM as ECHO, an_echo
-from test_hello_program import PROGRAM as HELLO, a_hello
+from test_echo_program import PROGRAM as ECHO, make_echo
+from test_hello_program import PROGRAM as HELLO, make_hello
 
 import kubeproto_sim as sim
 from kubeproto_serve import serving
 
-OPERATORS = (Operator(HELLO, "hello", a_hello), Operator(ECHO, "echo", an_echo))
+OPERATORS = (Operator(HELLO, "hello", make_hello), Operator(ECHO, "echo", make_echo))
 ROUND = 10  # kills between two checks
 
 

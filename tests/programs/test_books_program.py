@@ -14,24 +14,24 @@ FORMS = ("books/on_asyncio.py", "books/on_trio.py", "books/blocking.py")
 
 
 @pytest.fixture(scope="module")
-def defined(cluster: Site) -> Generator[Site]:
+def with_definition(cluster: Site) -> Generator[Site]:
     with cluster.defining(cluster.printed("books/book.py"), "books.example.technosophos.com") as site:
         yield site
 
 
-def a_book(title: str) -> str:
+def make_book(title: str) -> str:
     head = "apiVersion: example.technosophos.com/v1\nkind: Book\nmetadata: {name: moby}"
     return f"{head}\nspec: {{title: {title}}}\n"
 
 
-@pytest.mark.thorough("three processes, for what tests/examples/test_books.py shows in its own")
-def test_each_form_prints_the_changes_of_kubectl(defined: Site, site: Site) -> None:
+@pytest.mark.thorough("three processes; tests/examples/test_books.py tests the same in process")
+def test_each_form_prints_the_changes_of_kubectl(with_definition: Site, site: Site) -> None:
     with ExitStack() as stack:
         programs = [stack.enter_context(site.running(form)) for form in FORMS]
         for program in programs:
             program.until("^these were all there are; waiting for changes$")
-        site.kubectl("apply -f -", a_book("Moby-Dick"))
-        site.kubectl("apply -f -", a_book("Typee"))
+        site.kubectl("apply -f -", make_book("Moby-Dick"))
+        site.kubectl("apply -f -", make_book("Typee"))
         site.kubectl("delete book/moby")
         for program in programs:
             program.until("^deleted: Typee$")

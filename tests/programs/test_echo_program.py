@@ -16,21 +16,21 @@ PROGRAM = "echo/echo.py"
 
 
 @pytest.fixture(scope="module")
-def defined(cluster: Site) -> Generator[Site]:
+def with_definition(cluster: Site) -> Generator[Site]:
     with cluster.defining(cluster.printed(PROGRAM, "--definition"), "echoes.example.com") as site:
         yield site
 
 
-def an_echo(name: str, replicas: int) -> str:
+def make_echo(name: str, replicas: int) -> str:
     head = f"apiVersion: example.com/v1\nkind: Echo\nmetadata: {{name: {name}}}"
     return f"{head}\nspec: {{replicas: {replicas}}}\n"
 
 
-@pytest.mark.thorough("two processes, for what tests/runtime/test_leading.py shows in its own")
-def test_of_two_replicas_one_works_and_the_other_takes_over(defined: Site, site: Site) -> None:
+@pytest.mark.thorough("two processes; tests/runtime/test_leading.py tests the same in process")
+def test_the_second_replica_takes_over_when_the_leader_stops(with_definition: Site, site: Site) -> None:
     holder = "get lease/echo-operator -o jsonpath={.spec.holderIdentity}"
     with site.running(PROGRAM, "--port", "0", POD_NAME="echo-0") as first:
-        assert site.kubectl("apply -f -", an_echo("canyon", 2)) == "echo.example.com/canyon created"
+        assert site.kubectl("apply -f -", make_echo("canyon", 2)) == "echo.example.com/canyon created"
         site.wait("deployment/canyon", "create", "jsonpath={.status.unavailableReplicas}=2")
         assert site.kubectl(holder) == "echo-0"
         with site.running(PROGRAM, "--port", "0", POD_NAME="echo-1") as second:
@@ -60,5 +60,5 @@ def read(url: str) -> str:
 
 
 @pytest.mark.thorough("the same is done to the Hello operator")
-def test_killed_three_times_every_echo_has_its_deployment_and_none_is_left(defined: Site, site: Site) -> None:
-    kill_and_check(site, Operator(PROGRAM, "echo", an_echo), range(3))
+def test_every_echo_has_its_deployment_after_three_kills(with_definition: Site, site: Site) -> None:
+    kill_and_check(site, Operator(PROGRAM, "echo", make_echo), range(3))

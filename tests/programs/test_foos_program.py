@@ -21,19 +21,19 @@ PROGRAM = "foos/foos.py"
 
 
 @pytest.fixture(scope="module")
-def defined(forgetful: Site) -> Generator[Site]:
+def with_definition(forgetful: Site) -> Generator[Site]:
     with forgetful.defining(forgetful.printed(PROGRAM, "--definition"), "foos.clux.dev") as site:
         yield site
 
 
 @pytest.fixture
-def site_of_foos(defined: Site) -> Generator[Site]:
+def site_of_foos(with_definition: Site) -> Generator[Site]:
     """Yield a namespace on the server without a watch cache."""
-    with defined.within() as site:
+    with with_definition.within() as site:
         yield site
 
 
-def a_foo(name: str, info: str) -> str:
+def make_foo(name: str, info: str) -> str:
     spec = json.dumps({"name": f"the {name}", "info": info})
     return f"apiVersion: clux.dev/v1\nkind: Foo\nmetadata: {{name: {name}}}\nspec: {spec}\n"
 
@@ -49,7 +49,9 @@ def read(url: str) -> tuple[int, str]:
 
 @pytest.mark.thorough("a browser beside the program, and a dozen calls of kubectl")
 @pytest.mark.needs("chromium")
-def test_the_page_is_right_after_changes_a_cut_and_an_expiry(site_of_foos: Site, browser_page: Page) -> None:
+def test_the_page_is_correct_after_changes_a_disconnect_and_an_expired_version(
+    site_of_foos: Site, browser_page: Page
+) -> None:
     from playwright.sync_api import expect
 
     with (
@@ -59,12 +61,12 @@ def test_the_page_is_right_after_changes_a_cut_and_an_expiry(site_of_foos: Site,
         rows, state = browser_page.locator("tbody tr"), browser_page.locator("#state")
         browser_page.goto(address(program))
         expect(state).to_have_text("0 foos")
-        site_of_foos.kubectl("apply -f -", a_foo("first", "<b>bold</b> & <script>fail()</script>"))
+        site_of_foos.kubectl("apply -f -", make_foo("first", "<b>bold</b> & <script>fail()</script>"))
         expect(rows).to_have_count(1)
         expect(rows.locator("td")).to_have_text(
             ["first", "the first", "<b>bold</b> & <script>fail()</script>"]
         )
-        site_of_foos.kubectl("apply -f -", a_foo("second", "soon gone"))
+        site_of_foos.kubectl("apply -f -", make_foo("second", "soon gone"))
         expect(rows).to_have_count(2)
         site_of_foos.kubectl("delete foo/first")
         expect(rows.locator("td:first-child")).to_have_text(["second"])
@@ -73,8 +75,8 @@ def test_the_page_is_right_after_changes_a_cut_and_an_expiry(site_of_foos: Site,
         with line.disconnect():
             expect(state).to_contain_text("1 foos, some time ago: ")
             site_of_foos.kubectl("delete foo/second")
-            site_of_foos.kubectl("apply -f -", a_foo("third", "unseen"))
-            site_of_foos.kubectl("apply -f -", a_foo("fourth", "unseen, too"))
+            site_of_foos.kubectl("apply -f -", make_foo("third", "unseen"))
+            site_of_foos.kubectl("apply -f -", make_foo("fourth", "unseen, too"))
             site_of_foos.kubectl("delete foo/fourth")
             site_of_foos.compact()
         expect(rows.locator("td")).to_have_text(["third", "the third", "unseen"])
@@ -90,7 +92,7 @@ def test_the_page_is_right_after_changes_a_cut_and_an_expiry(site_of_foos: Site,
 def test_json_and_health_come_from_the_cache(site_of_foos: Site) -> None:
     with site_of_foos.running(PROGRAM, "--port", "0", NAMESPACE=site_of_foos.namespace) as program:
         base = address(program)
-        site_of_foos.kubectl("apply -f -", a_foo("only", "x"))
+        site_of_foos.kubectl("apply -f -", make_foo("only", "x"))
         stream = urllib.request.urlopen(f"{base}/events")
         while b"the only" not in stream.readline():
             pass
@@ -103,7 +105,7 @@ def test_json_and_health_come_from_the_cache(site_of_foos: Site) -> None:
         program.until("Finished server process")
 
 
-def test_a_page_that_reads_nothing_more_does_not_keep_the_application(site_of_foos: Site) -> None:
+def test_a_page_that_stops_reading_does_not_block_the_end_of_the_application(site_of_foos: Site) -> None:
     with (
         site_of_foos.running(PROGRAM, "--port", "0", NAMESPACE=site_of_foos.namespace) as program,
         socket() as idle,
@@ -114,7 +116,7 @@ def test_a_page_that_reads_nothing_more_does_not_keep_the_application(site_of_fo
         idle.sendall(b"GET /events HTTP/1.1\r\nHost: foos\r\n\r\n")
         assert idle.recv(15) == b"HTTP/1.1 200 OK"
         # Larger than the socket's buffer: the stream waits for its reader from here on.
-        large = "---\n".join(a_foo(f"large-{number}", "x" * 800_000) for number in range(10))
+        large = "---\n".join(make_foo(f"large-{number}", "x" * 800_000) for number in range(10))
         site_of_foos.kubectl("create -f -", large)
         while len(json.loads(read(f"{base}/foos")[1])) < 10:
             pass
@@ -122,7 +124,7 @@ def test_a_page_that_reads_nothing_more_does_not_keep_the_application(site_of_fo
         assert "Finished server process" in program.printed
 
 
-@pytest.mark.thorough("a process for one sentence")
+@pytest.mark.thorough("a process for a single message")
 def test_an_application_without_a_definition_reports_the_missing_kind(cluster: Site, site: Site) -> None:
     with site.running(PROGRAM, "--port", "0") as program:
         base = address(program)

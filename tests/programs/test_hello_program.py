@@ -23,19 +23,19 @@ spec: {replicas: 2, text: "Hello, world!"}
 
 
 @pytest.fixture(scope="module")
-def defined(cluster: Site) -> Generator[Site]:
+def with_definition(cluster: Site) -> Generator[Site]:
     with cluster.defining(cluster.printed(PROGRAM, "--definition"), "hellos.fraim.co.jp") as site:
         yield site
 
 
-def runs_as_a_kubelet_would(site: Site, name: str) -> None:
+def write_pod_status(site: Site, name: str) -> None:
     """Write the status of each pod of a Hello, as a kubelet would."""
     ready = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
     for pod in site.kubectl(f"get pods -l app.kubernetes.io/instance={name} -o name").split():
         site.kubectl(f"patch {pod} --subresource=status --type=merge -p {ready}")
 
 
-def test_the_life_of_a_hello(defined: Site, site: Site) -> None:
+def test_the_life_of_a_hello(with_definition: Site, site: Site) -> None:
     with site.running(PROGRAM, "--port", "0", OTEL_TRACES_EXPORTER="console") as operator:
         port = operator.until(r"health and metrics on port (\d+)")[1]
         assert site.kubectl("apply -f -", WORLD) == "hello.fraim.co.jp/world created"
@@ -55,7 +55,7 @@ def test_the_life_of_a_hello(defined: Site, site: Site) -> None:
         )
 
         site.until("get pods -o name", r"(pod/world-\S+\n?){2}")
-        runs_as_a_kubelet_would(site, "world")
+        write_pod_status(site, "world")
         site.wait("hello/world", "condition=Ready")
         assert site.kubectl("get hello/world -o jsonpath={.status.replicas}") == "2"
 
@@ -95,29 +95,27 @@ def test_the_life_of_a_hello(defined: Site, site: Site) -> None:
         assert site.kubectl("get lease/hello-operator -o jsonpath={.spec.holderIdentity}") == ""
 
 
-def a_hello(name: str, replicas: int) -> str:
+def make_hello(name: str, replicas: int) -> str:
     head = f"apiVersion: fraim.co.jp/v1\nkind: Hello\nmetadata: {{name: {name}}}"
     return f"{head}\nspec: {{replicas: {replicas}}}\n"
 
 
-@pytest.mark.thorough("four processes, for crashes that tests/runtime/test_exploring.py makes in its own")
-def test_killed_three_times_it_reaches_the_desired_state_and_leaves_nothing(
-    defined: Site, site: Site
-) -> None:
-    kill_and_check(site, Operator(PROGRAM, "hello", a_hello), range(3))
+@pytest.mark.thorough("four processes; tests/runtime/test_exploring.py tests crashes in process")
+def test_a_hello_reaches_its_desired_state_after_three_kills(with_definition: Site, site: Site) -> None:
+    kill_and_check(site, Operator(PROGRAM, "hello", make_hello), range(3))
 
 
-def test_failures_are_reported_in_the_status_and_in_events(defined: Site, site: Site) -> None:
+def test_failures_are_reported_in_the_status_and_in_events(with_definition: Site, site: Site) -> None:
     site.kubectl("create deployment taken --image=theirs:1 --replicas=0")
     with site.running(PROGRAM):
-        site.kubectl("apply -f -", a_hello("taken", 1))
+        site.kubectl("apply -f -", make_hello("taken", 1))
         site.wait("hello/taken", "jsonpath={.status.conditions[0].reason}=NameTaken")
         site.kubectl("delete hello/taken")  # the Deployment is unchanged
         image = "{.spec.template.spec.containers[0].image}"
         assert site.kubectl(f"get deployment/taken -o jsonpath={image}") == "theirs:1"
         site.kubectl("create quota none --hard=count/deployments.apps=1")
         site.wait("quota/none", "jsonpath={.status.used.count/deployments\\.apps}=1")
-        site.kubectl("apply -f -", a_hello("beyond", 1))
+        site.kubectl("apply -f -", make_hello("beyond", 1))
         # At first the server may refuse because the usage of the quota is not known yet.
         site.until(
             "get events --field-selector reason=Refused -o jsonpath={.items[*].message}",
@@ -127,18 +125,18 @@ def test_failures_are_reported_in_the_status_and_in_events(defined: Site, site: 
 
 
 @pytest.mark.thorough("a second definition, and a dozen calls of kubectl")
-def test_an_object_that_an_older_definition_allowed_is_reported_and_can_be_deleted(
-    defined: Site, site: Site
+def test_an_invalid_object_of_an_older_definition_is_reported_and_can_be_deleted(
+    with_definition: Site, site: Site
 ) -> None:
-    definition = defined.printed(PROGRAM, "--definition")
+    definition = with_definition.printed(PROGRAM, "--definition")
     assert "maximum: 20" in definition
-    defined.kubectl("apply -f -", definition.replace("maximum: 20", "maximum: 100"))
+    with_definition.kubectl("apply -f -", definition.replace("maximum: 20", "maximum: 100"))
     # A server validates with the old definition for a moment.
-    site.kubectl("apply -f -", a_hello("crowd", 7))
+    site.kubectl("apply -f -", make_hello("crowd", 7))
     more = 'patch hello/crowd --type=json -p [{"op":"add","path":"/metadata/finalizers","value":["%s"]},%s]'
     many = '{"op":"replace","path":"/spec/replicas","value":50}'
     site.until(more % ("fraim.co.jp/hello-operator", many), "hello.fraim.co.jp/crowd patched")
-    defined.kubectl("apply -f -", definition)
+    with_definition.kubectl("apply -f -", definition)
     with site.running(PROGRAM):
         fields = "{.items[0]['type','involvedObject.name','message']}"
         output = site.until(
@@ -159,7 +157,9 @@ spec: {size: 3}
 """
 
 
-def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_path: Path) -> None:
+def test_the_webhooks_of_hello_default_refuse_and_convert(
+    with_definition: Site, site: Site, tmp_path: Path
+) -> None:
     authority = trustme.CA()
     certificate = authority.issue_cert("127.0.0.1")
     (tmp_path / "tls.crt").write_bytes(b"".join(part.bytes() for part in certificate.cert_chain_pems))
@@ -168,16 +168,16 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
     with site.running(PROGRAM, "--certificates", str(tmp_path), "--webhook-port", "0") as operator:
         url = f"https://127.0.0.1:{operator.until(r'serving .*/validate/.* on port ([0-9]+)')[1]}"
         webhook_options = ("--webhooks-url", url, "--webhooks-ca", str(tmp_path / "ca.crt"))
-        configured = defined.printed(PROGRAM, "--definition", *webhook_options)
+        configured = with_definition.printed(PROGRAM, "--definition", *webhook_options)
         try:
-            defined.kubectl("apply -f -", configured)
+            with_definition.kubectl("apply -f -", configured)
             # A server needs some time until it calls new webhooks, for each kind separately.
             site.until(
                 "create --dry-run=server -o jsonpath={.spec.text} -f -",
                 "Warning: Hello quiet has no replicas: .*Hello from quiet!",
-                a_hello("quiet", 0),
+                make_hello("quiet", 0),
             )
-            output = site.kubectl("apply -f -", a_hello("quiet", 0))
+            output = site.kubectl("apply -f -", make_hello("quiet", 0))
             assert output.startswith("Warning: Hello quiet has no replicas: nobody will say hello")
             site.wait("deployment/quiet", "create")
             refusal = site.refused('patch hello/quiet --type=merge -p {"spec":{"text":"~"}}')
@@ -185,17 +185,17 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
                 'The Hello "quiet" is invalid: spec.text: Invalid value: " ": it cannot be read'
             )
             long = "a" * 64
-            assert "a Hello's name is a label too" in site.refused("create -f -", a_hello(long, 1))
-            converts(site)
+            assert "a Hello's name is a label too" in site.refused("create -f -", make_hello(long, 1))
+            check_conversion(site)
             site.kubectl("delete hello --all")
         finally:
             configurations = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
-            defined.kubectl(f"delete {configurations} hello-operator")
+            with_definition.kubectl(f"delete {configurations} hello-operator")
         assert operator.terminate() == 0
 
 
 @pytest.mark.thorough("a process for what the image runs")
-def test_in_a_cluster_it_makes_the_certificate_of_its_webhooks(defined: Site, site: Site) -> None:
+def test_hello_in_a_cluster_issues_the_certificate_of_its_webhooks(with_definition: Site, site: Site) -> None:
     with site.running(PROGRAM, "--in-cluster", "--port", "0", "--webhook-port", "0") as operator:
         operator.until(r"serving .*/validate/.* on port [0-9]+")
         secret = "get secret/hello-operator-webhooks -o jsonpath={.type}"
@@ -206,7 +206,7 @@ def test_in_a_cluster_it_makes_the_certificate_of_its_webhooks(defined: Site, si
         assert "PRIVATE" not in operator.printed
 
 
-def converts(site: Site) -> None:
+def check_conversion(site: Site) -> None:
     """Check that an object written in one version is read in the other."""
     site.until("apply -f -", ".*hello.fraim.co.jp/old (created|unchanged)", OLD)
     fields = "{.apiVersion}/{.spec.replicas}/{.spec.text}"

@@ -1,6 +1,6 @@
-"""Records requests and responses of a server without secrets, and plays a server from a recording.
+"""Records requests and responses of a server without secrets, and replays a server from a recording.
 
-Scrubbed values keep their length, so that each piece of a response ends where it ended on the wire: uids,
+Replaced values keep their length, so that each chunk of a response ends at its original position: uids,
 times, tokens, certificates and the port. Equal uids stay equal, and times keep their order.
 """
 
@@ -29,7 +29,7 @@ ANSWERED: Final = (
 
 
 class Exchange(msgspec.Struct):
-    """A request and its response, whose body arrived in `pieces`; `ended` if it was read to its end."""
+    """A request and its response with a body in chunks (`pieces`); `ended` if it was read to its end."""
 
     method: str
     target: str
@@ -61,7 +61,7 @@ class Exchange(msgspec.Struct):
 
 
 class Recorder:
-    """A transport that records the exchanges of another one."""
+    """A transport that records the exchanges of another transport."""
 
     def __init__(self, transport: BlockingTransport) -> None:
         self.exchanges: list[Exchange] = []
@@ -83,39 +83,39 @@ class Recorder:
                 headers,
             )
             self.exchanges.append(exchange)
-            yield _Incoming(incoming.status, incoming.headers, _recorded(incoming, exchange))
+            yield _Incoming(incoming.status, incoming.headers, _record_chunks(incoming, exchange))
 
     def save(self, release: str, name: str) -> None:
         """Write the exchanges with a server of this release."""
         folder = FOLDER / release
         folder.mkdir(parents=True, exist_ok=True)
-        content = msgspec.json.format(msgspec.json.encode(scrubbed(self.exchanges)), indent=1)
+        content = msgspec.json.format(msgspec.json.encode(replace_random_values(self.exchanges)), indent=1)
         (folder / f"{name}.json").write_bytes(content + b"\n")
 
 
 class Replay:
-    """A transport that returns recorded responses, and checks that the requests are the recorded ones."""
+    """A transport that returns recorded responses, and compares the requests with the recorded requests."""
 
     def __init__(self, release: str, name: str, *, chunk_size: int = 0) -> None:
         content = (FOLDER / release / f"{name}.json").read_bytes()
-        self.left = msgspec.json.decode(content, type=list[Exchange])
-        self._cut = chunk_size
+        self.remaining = msgspec.json.decode(content, type=list[Exchange])
+        self._chunk_size = chunk_size
 
     @contextmanager
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncomingResponse]:
-        """Return the next response; with `cut`, in pieces of that size."""
-        assert self.left, f"{request} was not asked"
-        exchange = self.left.pop(0)
+        """Return the next response, in chunks of the chosen size."""
+        assert self.remaining, f"{request} is not in the recording"
+        exchange = self.remaining.pop(0)
         actual = (request.method, request.target, _compared_headers(request), _normalized(request.body))
         assert actual == (exchange.method, exchange.target, exchange.headers, _normalized(exchange.body))
         yield _Incoming(exchange.status, exchange.answered, self._pieces(exchange))
 
     def _pieces(self, exchange: Exchange) -> Iterator[bytes]:
         body = b"".join(exchange.content)
-        yield from _cut(body, self._cut) if self._cut else exchange.content
-        assert exchange.ended, "nothing more was heard then"
+        yield from _split(body, self._chunk_size) if self._chunk_size else exchange.content
+        assert exchange.ended, "the recorded response has no more chunks"
 
 
 def _normalized(body: str | bytes) -> Any:
@@ -133,31 +133,31 @@ class _Incoming:
         return self._pieces
 
 
-def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
+def replace_random_values(exchanges: list[Exchange]) -> list[Exchange]:
     """Return the conversation with secret and random values replaced by others of the same length."""
     texts = [
         text for exchange in exchanges for text in (exchange.target, exchange.body, exchange.decoded_body)
     ]
     uids = dict.fromkeys(re.findall(_UID, "\n".join(texts)))
     times = sorted({*re.findall(_TIME, "\n".join(texts))})
-    others = {uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(uids)}
-    others |= {
+    replacements = {uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(uids)}
+    replacements |= {
         time: f"2026-01-01T{index // 3600:02}:{index // 60 % 60:02}:{index % 60:02}"
         for index, time in enumerate(times)
     }
 
-    def clean(text: str) -> str:
-        text = re.sub(f"{_UID}|{_TIME}", lambda found: others[found[0]], text)
-        text = re.sub(_TOKEN, lambda found: "x" * len(found[0]), text)
-        text = re.sub(_CERTIFICATE, lambda found: found[1] + "A" * len(found[2]) + found[3], text)
-        return re.sub(_PORT, lambda found: found[1] + "6" * len(found[2]), text)
+    def replace_values(text: str) -> str:
+        text = re.sub(f"{_UID}|{_TIME}", lambda match: replacements[match[0]], text)
+        text = re.sub(_TOKEN, lambda match: "x" * len(match[0]), text)
+        text = re.sub(_CERTIFICATE, lambda match: match[1] + "A" * len(match[2]) + match[3], text)
+        return re.sub(_PORT, lambda match: match[1] + "6" * len(match[2]), text)
 
     return [
         replace(
             exchange,
-            target=clean(exchange.target),
-            body=clean(exchange.body),
-            pieces=_again(clean(exchange.decoded_body), exchange),
+            target=replace_values(exchange.target),
+            body=replace_values(exchange.body),
+            pieces=_split_like_recorded(replace_values(exchange.decoded_body), exchange),
         )
         for exchange in exchanges
     ]
@@ -171,16 +171,16 @@ _CERTIFICATE: Final = r"(BEGIN CERTIFICATE-----)(.*?)(-----END)"
 _PORT: Final = r"(127\.0\.0\.1:)(\d+)"
 
 
-def _again(text: str, exchange: Exchange) -> list[str | dict[str, str]]:
+def _split_like_recorded(text: str, exchange: Exchange) -> list[str | dict[str, str]]:
     """Return a body in its original pieces; a compressed body gets a new length."""
     body = text.encode()
     if exchange.zipped:
-        return [_text(chunk) for chunk in _cut(gzip.compress(body, mtime=0), 4096)]
+        return [_text(chunk) for chunk in _split(gzip.compress(body, mtime=0), 4096)]
     ends = [0, *accumulate(map(len, exchange.content))]
     return [_text(body[begin:end]) for begin, end in pairwise(ends)]
 
 
-def _cut(body: bytes, size: int) -> list[bytes]:
+def _split(body: bytes, size: int) -> list[bytes]:
     return [body[start : start + size] for start in range(0, len(body), size)]
 
 
@@ -188,7 +188,7 @@ def _compared_headers(request: RawRequest) -> dict[str, str]:
     return {name: value for name, value in request.headers if name.lower() in ASKED}
 
 
-def _recorded(incoming: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
+def _record_chunks(incoming: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
     for chunk in incoming:
         exchange.pieces.append(_text(chunk))
         yield chunk

@@ -1,4 +1,4 @@
-"""Asks the real server about authorization, and records the verdicts: ``make access``."""
+"""Sends authorization requests to the real server, and records the verdicts: ``make access``."""
 
 from __future__ import annotations
 

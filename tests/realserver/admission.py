@@ -62,7 +62,7 @@ class RealWebhookCaller:
         for phase, hooks in (("mutating", case.mutating), ("validating", case.validating)):
             target = f"{HOOKS}/{phase}webhookconfigurations"
             self._send("DELETE", f"{target}/cases")
-            hook_objects = [self._shown(behaviour) for behaviour in (*hooks, self._sentinel(phase))]
+            hook_objects = [self._with_address(behaviour) for behaviour in (*hooks, self._sentinel(phase))]
             self._send("POST", target, {"metadata": {"name": "cases"}, "webhooks": hook_objects})
         assert len(refusing) <= 1
         for target, body in self._objects:
@@ -162,11 +162,11 @@ class RealWebhookCaller:
         for hook in configuration["webhooks"]:
             if hook["name"] == f"{path}.x.io":
                 hook["clientConfig"]["url"] = f"https://127.0.0.1:{port}/{path}"
-        configuration["webhooks"][-1] = self._shown(self._sentinel("validating"))
+        configuration["webhooks"][-1] = self._with_address(self._sentinel("validating"))
         self._send("PUT", target, configuration)
         self._until_called("validating")
 
-    def _shown(self, hook: Json) -> Json:
+    def _with_address(self, hook: Json) -> Json:
         fields = {name: value for name, value in hook.items() if name != "path"}
         bundle = base64.b64encode(self._webhooks.authority.cert_pem.bytes()).decode()
         url = f"https://127.0.0.1:{self._webhooks.server_port}/{hook['path']}"

@@ -1,4 +1,4 @@
-"""Asks the real server about CEL rules, records the outcomes, and writes the table of docs/cel.md: ``make
+"""Evaluates CEL rules on the real server, records the outcomes, and writes the table of docs/cel.md: ``make
 cel``.
 """
 

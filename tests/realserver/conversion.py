@@ -43,7 +43,7 @@ class RealConversionCaller:
     def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
         self._transport = transport
         self._webhooks = webhooks
-        self._before = "0"
+        self._initial_version = "0"
         self._round = 0
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
@@ -75,7 +75,7 @@ class RealConversionCaller:
             self._until(lambda: "127.0.0.1:1/" in str(self._tried(other)))
         if case.hooks:
             self._until(lambda: "v1" in self._called(case.storage))
-        self._before = self._send("GET", _WIDGETS)[2]["metadata"]["resourceVersion"]
+        self._initial_version = self._send("GET", _WIDGETS)[2]["metadata"]["resourceVersion"]
 
     @property
     def _path(self) -> str:
@@ -120,7 +120,7 @@ class RealConversionCaller:
     def perform(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
         self._webhooks.calls.clear()
         self._webhooks.behaviours = {self._path: step.convert or answer_conversion}
-        target = step.target.replace("{before}", self._before)
+        target = step.target.replace("{before}", self._initial_version)
         method = "GET" if step.method == "WATCH" else step.method
         status, warned, body = self._send(
             method, target, step.body, step.media, step.accept, stream=step.method == "WATCH"

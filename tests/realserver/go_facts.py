@@ -1,4 +1,4 @@
-"""Asks Go's libraries about values, and records the replies: ``python tests/realserver/run.py facts``."""
+"""Sends questions about values to Go's libraries, and records the replies: ``python tests/realserver/run.py facts``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the real server about instances of random classes, and records the verdicts: ``make verdicts``.
+"""Sends instances of random classes to the real server, and records the verdicts: ``make verdicts``.
 
 ``make verdicts ARGS=SEED`` uses other classes, and only prints the differences.
 """

@@ -1,4 +1,4 @@
-"""The control plane is built from matching versions, once, and not without Go."""
+"""The control plane is built once, from modules of the same release, and only with Go."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = building.HERE.parent.parent
 
 
 @pytest.mark.parametrize("release", building.releases())
-def test_every_module_of_kubernetes_is_of_one_release(release: str) -> None:
+def test_all_modules_of_kubernetes_have_the_same_release(release: str) -> None:
     major, minor = building.kubernetes_version(release).split(".", 1)
     assert f"{major}.{minor}".startswith(f"v{release}.")
     text = building.modules(release).read_text()
@@ -24,7 +24,9 @@ def test_every_module_of_kubernetes_is_of_one_release(release: str) -> None:
     assert {(name == other, version) for name, other, version in replaced} == {(True, f"v0.{minor}")}
 
 
-def test_other_sources_are_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_changed_sources_are_built_as_another_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     old_digest = building.digest()
     for name in ("go.mod", "go.sum", *building.PROGRAMS):
         shutil.copy(building.HERE / name, tmp_path)
@@ -35,15 +37,13 @@ def test_other_sources_are_another_program(monkeypatch: pytest.MonkeyPatch, tmp_
     assert {path.name for path in (ROOT / "tests/realserver").glob("*.go")} == set(building.PROGRAMS)
 
 
-def test_each_release_is_another_program_and_an_unknown_release_is_reported() -> None:
+def test_each_release_has_its_own_program_and_an_unknown_release_is_an_error() -> None:
     assert len({building.program(release) for release in building.releases()}) == len(building.releases())
     with pytest.raises(building.Unbuildable, match=r"no Kubernetes 1\.12 to build, only 1\.30"):
         building.program("1.12")
 
 
-def test_without_go_nothing_is_built_and_the_reason_is_reported(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_build_without_go_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(building, "CACHE", tmp_path)
     monkeypatch.setattr(building, "GO_OUTSIDE_THE_PATH", str(tmp_path / "go"))
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Recorded conversations with a real server: the requests are the same today, and so is their meaning."""
+"""Recorded conversations with a real server: the same programs send the same requests today."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ._conversations import CONVERSATIONS, Stage
 from ._real_asking import Asker
-from ._real_recording import FOLDER, Exchange, Replay, scrubbed
+from ._real_recording import FOLDER, Exchange, Replay, replace_random_values
 
 RELEASES = ("1.30", "1.33", "1.36")
 
@@ -16,14 +16,14 @@ RELEASES = ("1.30", "1.33", "1.36")
 @pytest.mark.parametrize("chunk_size", [0, 1, 1000], ids=["as-it-came", "byte-by-byte", "in-pieces"])
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_conversation_goes_as_it_went_with_a_real_server(release: str, name: str, chunk_size: int) -> None:
+def test_a_conversation_sends_the_recorded_requests(release: str, name: str, chunk_size: int) -> None:
     conversation, _, _ = CONVERSATIONS[name]
     server = Replay(release, name, chunk_size=chunk_size)
     conversation(Asker(server, pause=lambda _: None), Stage(release))
-    assert not server.left
+    assert not server.remaining
 
 
-def test_every_recording_is_of_a_conversation_and_holds_no_secret() -> None:
+def test_every_recording_belongs_to_a_conversation_and_contains_no_secret() -> None:
     files = {(path.parent.name, path.stem): path.read_text() for path in FOLDER.glob("*/*.json")}
     assert files.keys() == {(release, name) for release in RELEASES for name in CONVERSATIONS}
     for text in files.values():
@@ -32,13 +32,13 @@ def test_every_recording_is_of_a_conversation_and_holds_no_secret() -> None:
         assert all(uid.startswith("00000000-0000-4000-8000-") for uid in uids)
 
 
-def test_what_is_scrubbed_keeps_its_length_its_pieces_and_its_order() -> None:
+def test_replaced_values_keep_their_length_chunks_and_order() -> None:
     uid, other = "0a0a0a0a-0b0b-4c4c-8d8d-000000000001", "0a0a0a0a-0b0b-4c4c-8d8d-000000000002"
     secrets = "127.0.0.1:40123 eyJh.c-d.e_f"
     text = f"{uid} 2031-02-03T04:05:06Z {other} {uid} 2030-02-03T04:05:06.123456Z {secrets}"
     pieces: list[str | dict[str, str]] = [text[:20], text[20:100], text[100:]]
     exchange = Exchange("GET", "/", {}, uid, 200, (), pieces, ended=True)
-    [clean] = scrubbed([exchange])
+    [clean] = replace_random_values([exchange])
     first, second = (f"00000000-0000-4000-8000-{number:012}" for number in range(2))
     assert clean.body == first
     times = ["2026-01-01T00:00:01Z", "2026-01-01T00:00:00.123456Z"]

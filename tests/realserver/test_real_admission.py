@@ -1,4 +1,4 @@
-"""A real server calls the webhooks of the cases as the simulated one does, and responds alike."""
+"""A real server calls the webhooks of the cases and responds like the simulated server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .admission import run_webhook_caller
 
 
 @pytest.mark.kubernetes("1.36")
-def test_webhooks_are_called_and_answered_alike(real_server: RealServer) -> None:
+def test_webhook_calls_and_responses_equal_those_of_the_simulated_server(real_server: RealServer) -> None:
     with run_webhook_caller(real_server) as caller:
         theirs = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
         caller.configure(Case("none", (), (), ()))  # other tests write at the same time

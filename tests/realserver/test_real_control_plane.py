@@ -1,4 +1,4 @@
-"""The control plane is complete, knows its users, and is the same after a crash."""
+"""The control plane is complete, has the expected users, and is the same after a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ask(connection: Connection, request: Request[T]) -> T:
         return request.parse(incoming.status, incoming.headers, b"".join(incoming)).value
 
 
-def test_the_admin_may_do_everything_and_the_others_nothing(real_server: RealServer) -> None:
+def test_the_admin_has_all_permissions_and_the_other_users_have_none(real_server: RealServer) -> None:
     names = {namespace.metadata.name for namespace in ask(real_server.connection, NAMESPACES.list()).items}
     assert names >= {"default", "kube-system"}
     for user in ("nobody", "robot"):
@@ -34,7 +34,7 @@ def test_the_admin_may_do_everything_and_the_others_nothing(real_server: RealSer
             ask(real_server.connection_for(user), NAMESPACES.list())
 
 
-def test_after_a_crash_the_same_objects_are_at_the_same_address(
+def test_objects_and_address_are_the_same_after_a_crash(
     start_real_server: Callable[..., RealServer],
 ) -> None:
     server = start_real_server()

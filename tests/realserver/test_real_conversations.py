@@ -14,7 +14,7 @@ from ._real_asking import Asker
 
 # In order: the first defines the kind of the others.
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_a_conversation_goes_with_the_server_as_with_its_recording(
+def test_a_conversation_with_the_server_succeeds_like_with_its_recording(
     real_server: RealServer, uncached_server: RealServer, name: str
 ) -> None:
     conversation, user, bare = CONVERSATIONS[name]

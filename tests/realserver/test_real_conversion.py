@@ -1,4 +1,4 @@
-"""A real server calls a conversion webhook as the simulated one does, and responds alike."""
+"""A real server calls a conversion webhook and responds like the simulated server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .conversion import run_conversion_caller
 
 
 @pytest.mark.kubernetes("1.36")
-def test_objects_are_converted_and_failures_answered_alike(uncached_server: RealServer) -> None:
+def test_conversions_and_failures_equal_those_of_the_simulated_server(uncached_server: RealServer) -> None:
     simulated = SimulatedConversionCaller()
     with run_conversion_caller(uncached_server) as caller:
         for case in CASES:

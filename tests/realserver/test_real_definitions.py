@@ -90,7 +90,7 @@ def defined(asker: Asker, definition: CustomResourceDefinition) -> Generator[dic
 
 
 @pytest.mark.parametrize("versions", kinds())
-def test_a_kind_of_the_project_is_served_and_its_definition_kept_as_it_was_sent(
+def test_each_kind_of_the_project_is_served_and_its_definition_stored_unchanged(
     asker: Asker, versions: list[type[kp.KubeObject]]
 ) -> None:
     definition = definition_of(*versions)
@@ -101,7 +101,7 @@ def test_a_kind_of_the_project_is_served_and_its_definition_kept_as_it_was_sent(
         assert stored == {"conversion": {"strategy": "None"}} | kept(definition.spec)
 
 
-def test_the_schema_of_every_type_is_kept_as_it_was_sent(asker: Asker) -> None:
+def test_the_schema_of_every_type_is_stored_unchanged(asker: Asker) -> None:
     properties = {f"f{number}": schema_of(type_) for number, (type_, _) in enumerate(TYPES)}
     definition = definition_of(TYPED.Book)
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
@@ -110,7 +110,7 @@ def test_the_schema_of_every_type_is_kept_as_it_was_sent(asker: Asker) -> None:
         assert stored["versions"][0]["schema"]["openAPIV3Schema"] == schema
 
 
-def test_objects_of_a_class_come_back_as_they_were_sent(asker: Asker) -> None:
+def test_objects_of_a_class_are_returned_unchanged(asker: Asker) -> None:
     books: Any = kp.Api(TYPED.Book, namespace=asker.namespace("typed"))
 
     @settings(max_examples=60)
@@ -130,7 +130,7 @@ def test_objects_of_a_class_come_back_as_they_were_sent(asker: Asker) -> None:
 
 
 @pytest.mark.kubernetes("1.36")
-def test_a_hostile_object_is_refused_with_the_words_that_were_foretold(asker: Asker) -> None:
+def test_a_hostile_object_is_refused_with_the_predicted_message(asker: Asker) -> None:
     books = kp.Api(kp.Dynamic, resource=TYPED.Book.resource, namespace=asker.namespace("hostile"))
     with defined(asker, definition_of(TYPED.Book)):
         for path, value, field, _ in TYPED.HOSTILE:
@@ -145,7 +145,7 @@ def test_a_hostile_object_is_refused_with_the_words_that_were_foretold(asker: As
             assert refused(asker, request) == foretold, field
 
 
-def test_a_pod_template_in_a_custom_resource_comes_back_with_its_metadata(asker: Asker) -> None:
+def test_a_pod_template_in_a_custom_resource_keeps_its_metadata(asker: Asker) -> None:
     farm: Any = importlib.import_module("test_schema_of").Farm
     farms: Any = kp.Api(farm, namespace=asker.namespace("farm"))
     pod = PodSpec(containers=[Container(name="c", image="i", args=["a"])])

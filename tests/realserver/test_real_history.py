@@ -56,7 +56,7 @@ def failure_of(asker: Asker, books: kp.Api[Book], version: str) -> kp.Status:
     return event.status
 
 
-def test_a_watch_of_a_forgotten_version_is_told_so_in_its_stream(bare: RealServer) -> None:
+def test_a_watch_of_a_compacted_version_gets_an_error_event(bare: RealServer) -> None:
     with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("stream"))
         old = asker.ask(books.create(book("a"))).metadata.resource_version
@@ -67,7 +67,7 @@ def test_a_watch_of_a_forgotten_version_is_told_so_in_its_stream(bare: RealServe
         assert isinstance(classify(status), Expired)
 
 
-def test_a_list_whose_token_is_forgotten_is_gone_and_offers_a_token_that_goes_on(bare: RealServer) -> None:
+def test_a_list_with_an_expired_token_is_410_with_a_token_that_continues(bare: RealServer) -> None:
     with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("pages"))
         for name in "abcde":
@@ -89,7 +89,7 @@ def test_a_list_whose_token_is_forgotten_is_gone_and_offers_a_token_that_goes_on
     [("bare", forget_by_compaction), ("cached", forget_by_restart)],
     ids=["compaction", "restart"],
 )
-def test_a_cache_that_slept_through_what_is_forgotten_tells_exactly_what_changed(
+def test_a_cache_reports_exactly_the_changes_that_it_missed_before_a_compaction(
     request: pytest.FixtureRequest,
     server_of: str,
     forget: Callable[[RealServer], None],
@@ -121,7 +121,7 @@ def test_a_cache_that_slept_through_what_is_forgotten_tells_exactly_what_changed
         trio.run(main)
 
 
-def test_a_cache_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare: RealServer) -> None:
+def test_a_cache_restarts_its_list_after_a_compaction_between_pages(bare: RealServer) -> None:
     with asking(bare.connection) as asker:
         books = kp.Api(Book, namespace=asker.namespace("paging"))
         for name in "abcde":

@@ -44,20 +44,20 @@ WITHOUT: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
 
 def test_the_table_matches_the_kinds_of_this_release(real_server: RealServer) -> None:
     with BlockingHttpxTransport(real_server.connection) as transport:
-        theirs = table_of(description_of(transport))
+        server_table = table_of(description_of(transport))
     if RELEASE == NEWEST:
-        assert (theirs.resources, theirs.types) == (kind_table().resources, kind_table().types)
+        assert (server_table.resources, server_table.types) == (kind_table().resources, kind_table().types)
     else:
-        assert difference(kind_table(), theirs) == kind_table().releases[RELEASE]
+        assert difference(kind_table(), server_table) == kind_table().releases[RELEASE]
 
 
-def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_loss(
+def test_every_object_of_a_new_cluster_round_trips_through_the_typed_classes(
     real_server: RealServer,
 ) -> None:
     read = 0
     with BlockingHttpxTransport(real_server.connection) as transport:
-        for facts in kind_table().resources:
-            resource = facts.resource
+        for builtin in kind_table().resources:
+            resource = builtin.resource
             if "list" not in resource.verbs or is_missing(f"{resource.api_version}/{resource.plural}"):
                 continue
             root = "apis" if resource.group else "api"
@@ -66,7 +66,7 @@ def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_lo
                 listed = json.loads(b"".join(incoming))
             for item in listed["items"]:
                 original = without_nulls({"kind": resource.kind, "apiVersion": resource.api_version, **item})
-                typed = decode(json.dumps(original).encode(), class_of(facts.type), strict=True)
+                typed = decode(json.dumps(original).encode(), class_of(builtin.type), strict=True)
                 assert json.loads(encode(to_plain(typed))) == original
                 read += 1
     assert read > 150  # roles, priority classes, flow schemas
@@ -80,13 +80,13 @@ def is_missing(resource: str) -> bool:
 def without_nulls(value: Any) -> Any:
     """Return a value without null members, which mean the same as absent ones."""
 
-    def kept(members: dict[str, Any]) -> dict[str, Any]:
+    def drop_null_members(members: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in members.items() if value is not None}
 
-    return json.loads(json.dumps(value), object_hook=kept)
+    return json.loads(json.dumps(value), object_hook=drop_null_members)
 
 
-def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(real_server: RealServer) -> None:
+def test_a_document_with_an_outdated_hash_is_the_current_document(real_server: RealServer) -> None:
     request = RawRequest("GET", "/openapi/v3/api/v1?hash=AB", (("Accept", "application/json"),))
     with BlockingHttpxTransport(real_server.connection) as transport:
         with transport.send(request) as incoming:
@@ -98,14 +98,16 @@ def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(real_serv
         assert client.openapi_document("api/v1", hash="AB") == client.openapi_document("api/v1")
 
 
-def test_each_field_that_became_required_is_tried() -> None:
-    assert {path for facts in kind_table().releases.values() for path in facts.optional_fields} == set(
+def test_each_newly_required_field_is_tested() -> None:
+    assert {path for builtin in kind_table().releases.values() for path in builtin.optional_fields} == set(
         WITHOUT
     )
 
 
 @pytest.mark.parametrize("field", WITHOUT)
-def test_a_newly_required_field_was_always_necessary(real_server: RealServer, field: str) -> None:
+def test_a_newly_required_field_was_already_required_by_older_servers(
+    real_server: RealServer, field: str
+) -> None:
     path, body, status = WITHOUT[field]
     _, _, plural = path.rpartition("/")
     api_version = path.removeprefix("/apis/").removesuffix(f"/{plural}").removesuffix("/namespaces/default")

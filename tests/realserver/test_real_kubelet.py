@@ -103,7 +103,7 @@ def test_a_command_writes_to_both_streams_and_ends_with_its_code(
     through_the_server(work)
 
 
-def test_a_command_reads_what_is_written_to_it_until_the_end(
+def test_a_command_reads_its_input_until_the_end(
     through_the_server: Callable[[Work], None],
 ) -> None:
     data = bytes(range(256)) * 4096
@@ -123,7 +123,7 @@ def test_a_command_reads_what_is_written_to_it_until_the_end(
     through_the_server(work)
 
 
-def test_attaching_shows_what_a_container_writes_and_writes_to_it(
+def test_attach_carries_output_and_input_of_a_container(
     through_the_server: Callable[[Work], None],
 ) -> None:
     async def work(client: Client) -> None:
@@ -136,7 +136,9 @@ def test_attaching_shows_what_a_container_writes_and_writes_to_it(
     through_the_server(work)
 
 
-def test_ports_carry_bytes_both_ways_side_by_side(through_the_server: Callable[[Work], None]) -> None:
+def test_forwarded_ports_carry_bytes_in_both_directions_concurrently(
+    through_the_server: Callable[[Work], None],
+) -> None:
     async def work(client: Client) -> None:
         async with client.api(Pod).port_forward(POD, [80, 81]) as ports:
             await ports[81].send(b"x" * 300_000)

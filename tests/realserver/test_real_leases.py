@@ -1,4 +1,4 @@
-"""What a real server stores in a Lease, and that a candidate leads after each of it."""
+"""Leases that a real server stores, and a candidate that leads after each of them."""
 
 from __future__ import annotations
 

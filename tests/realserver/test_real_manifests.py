@@ -1,4 +1,4 @@
-"""Programs work on a real API server with exactly the rights of their manifests, which admit their pods."""
+"""Programs work on a real API server with the permissions of their manifests, which admits their pods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIMIT: Final = 120.0  # seconds
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_works_on_a_real_server_under_the_rights_of_its_manifests(
+def test_a_program_works_on_a_real_server_with_the_permissions_of_its_manifests(
     real_server: RealServer, name: str
 ) -> None:
     program = PROGRAMS[name]
@@ -121,7 +121,7 @@ async def _remove(user: Client, objects: list[dict[str, Any]]) -> None:
     data = msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects})
     for obj in reversed(kp.parse_manifest(data)):
         if obj.metadata.namespace:
-            continue  # it is deleted with its
+            continue  # it is deleted with its namespace
         with suppress(kp.NotFound):
             await user.delete(obj)
         if obj.kind == "CustomResourceDefinition":
@@ -154,7 +154,7 @@ def _at_local_address(obj: dict[str, Any], server: WebhookServer) -> dict[str, A
 
 
 async def _find_refused_resource(client: Client) -> str:
-    """Check that the account lacks other rights."""
+    """Return the resource of a refused request, which shows that the account lacks other permissions."""
     try:
         await client.api(Pod).list()
     except kp.Forbidden as error:

@@ -12,7 +12,7 @@ from realserver import RealServer
 BOUND = 120.0
 
 
-def test_objects_are_migrated_and_read_when_their_version_is_gone(real_server: RealServer) -> None:
+def test_migrated_objects_are_readable_after_the_removal_of_their_version(real_server: RealServer) -> None:
     async def main() -> None:
         async with HttpxTransport(real_server.connection) as transport:
             with anyio.fail_after(BOUND):

@@ -100,7 +100,7 @@ def test_a_folder_is_copied_to_a_pod_and_back(through_the_server: Callable[[Work
     through_the_server(work)
 
 
-def test_forwarded_ports_carry_both_ways(through_the_server: Callable[[Work], None]) -> None:
+def test_forwarded_ports_carry_bytes_in_both_directions(through_the_server: Callable[[Work], None]) -> None:
     async def work(client: Client) -> None:
         async with forward_ports(client, POD, [":80", ":81"]) as forwarded:
             for port in forwarded.ports:

@@ -1,4 +1,4 @@
-"""A real server responds to the requests of the cases as it did when they were recorded."""
+"""A real server still sends the recorded responses to the requests of the cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_ATTEMPTS = 5
 
 @pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("name", CASES)
-def test_the_responses_are_the_recorded_ones(real_server: RealServer, name: str) -> None:
+def test_the_responses_equal_the_recorded_responses(real_server: RealServer, name: str) -> None:
     recorded = json.loads(RECORDED.read_text())[name]
     with sending(real_server) as send:
         responses = next(

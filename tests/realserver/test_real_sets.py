@@ -10,5 +10,5 @@ from ._real_server import RealServer
 
 @pytest.mark.needs("kubectl")
 @pytest.mark.parametrize("parent", ["configmaps/shop", "secrets/shop"])
-def test_kubectl_and_we_take_turns_on_a_real_set(real_server: RealServer, parent: str) -> None:
+def test_kubectl_and_kubeproto_alternate_on_a_real_set(real_server: RealServer, parent: str) -> None:
     take_turns(real_server.kubeconfig, "admin", parent)

@@ -12,7 +12,7 @@ from .shapes import ask, differences
 
 
 @pytest.mark.kubernetes("1.36")
-def test_random_classes_are_taken_and_their_instances_judged_alike(real_server: RealServer) -> None:
+def test_random_classes_are_accepted_and_their_instances_get_our_verdicts(real_server: RealServer) -> None:
     seed = str(new_seed())
     with asking(real_server.connection) as asker:
         lines = [line for shape in ask(asker, seed, 8, 60) for line in differences(shape)]

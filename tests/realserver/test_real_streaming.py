@@ -25,7 +25,7 @@ ROUNDS: Final = 4
 PATIENCE: Final = 30.0  # seconds after a restart; caches give a server 120 by default
 
 
-def test_a_streaming_list_that_a_restart_cuts_off_is_made_up_for_soon(
+def test_a_streaming_list_is_repeated_soon_after_a_restart(
     start_real_server: Callable[..., RealServer],
 ) -> None:
     with start_real_server(flags=("--feature-gates=WatchList=true",)) as server:

@@ -1,4 +1,4 @@
-"""A real server copies labels of nodes and bindings to pods as the simulated one does."""
+"""A real server copies labels of nodes and bindings to pods like the simulated server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from realserver import RealServer
 
 
 @pytest.mark.kubernetes("1.36")
-def test_pods_get_the_place_of_their_node_alike(real_server: RealServer) -> None:
+def test_pods_get_the_topology_labels_of_their_node(real_server: RealServer) -> None:
     with BlockingHttpxTransport(real_server.connection) as transport:
 
         def send(method: str, target: str, body: Any) -> Any:

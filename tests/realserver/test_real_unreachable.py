@@ -1,4 +1,4 @@
-"""A real server refuses logs and commands of pods without a kubelet as the simulated one does."""
+"""A real server refuses logs and commands of pods without a kubelet like the simulated server."""
 
 from __future__ import annotations
 
@@ -68,16 +68,12 @@ def asker(real_server: RealServer) -> Generator[_Asker]:
 @pytest.mark.parametrize(
     "case", REFUSED_REQUESTS, ids=[f"{case.node}-{case.path}" for case in REFUSED_REQUESTS]
 )
-def test_a_real_server_has_no_log_and_no_commands_without_a_kubelet(
-    asker: _Asker, case: RefusedRequest
-) -> None:
+def test_logs_and_commands_are_refused_without_a_kubelet(asker: _Asker, case: RefusedRequest) -> None:
     code, status = asker.ask("GET", case.target, headers=UPGRADE if case.is_upgrade else _NONE)
     assert (code, status["message"]) == (case.code, case.message)
 
 
-def test_a_real_server_says_after_the_upgrade_that_there_is_no_kubelet(
-    asker: _Asker, real_server: RealServer
-) -> None:
+def test_the_missing_kubelet_is_reported_after_the_upgrade(asker: _Asker, real_server: RealServer) -> None:
     async def main() -> list[str]:
         async with (
             connect(kubeconfig=real_server.kubeconfig, context="admin") as client,

@@ -1,4 +1,4 @@
-"""The real server calls webhooks of the runtime, in the scenarios of the simulated one."""
+"""The real server calls webhooks of the runtime in the same scenarios as the simulated server."""
 
 from __future__ import annotations
 

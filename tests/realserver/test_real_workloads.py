@@ -1,4 +1,4 @@
-"""The real controllers treat random Deployments as those of the simulator do."""
+"""The real controllers treat random Deployments like those of the simulator."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NAMED: Final = ("job-of-many", "set-update", "daemons-surge", "service", "budget
 
 @pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_drawn_course_of_a_deployment_goes_alike(real_server: RealServer, seed: int) -> None:
+def test_random_changes_of_a_deployment_have_the_same_outcome(real_server: RealServer, seed: int) -> None:
     _compare(real_server, random_case(seed))
 
 
 @pytest.mark.kubernetes("1.36")
 @pytest.mark.parametrize("name", NAMED)
-def test_a_course_of_each_kind_goes_alike(real_server: RealServer, name: str) -> None:
+def test_changes_of_each_kind_have_the_same_outcome(real_server: RealServer, name: str) -> None:
     [case] = [case for case in CASES if case.name == name]
     _compare(real_server, case)
 

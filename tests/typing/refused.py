@@ -29,7 +29,7 @@ BOOKS = kp.Api(Book)
 SLIM_PODS = kp.Api(SlimPod)
 
 
-def check_refusal(ask: Callable[[], object]) -> None:
+def check_refusal(build_request: Callable[[], object]) -> None:
     """Check that a verb that type checkers refuse is refused at run time as well."""
     with pytest.raises(kp.InvalidRequest, match="subresource"):
-        ask()
+        build_request()

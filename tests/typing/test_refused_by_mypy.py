@@ -39,7 +39,7 @@ REFUSED: list[Callable[[], object]] = [
 
 
 @pytest.mark.parametrize("ask", REFUSED, ids=range(len(REFUSED)))
-def test_mypy_refuses_a_verb_that_a_kind_has_not(ask: Callable[[], object]) -> None:
+def test_mypy_refuses_a_verb_that_a_kind_lacks(ask: Callable[[], object]) -> None:
     check_refusal(ask)
 
 

@@ -43,7 +43,7 @@ REFUSED: list[Callable[[], object]] = [
 
 
 @pytest.mark.parametrize("ask", REFUSED, ids=range(len(REFUSED)))
-def test_pyright_refuses_a_verb_that_a_kind_has_not(ask: Callable[[], object]) -> None:
+def test_pyright_refuses_a_verb_that_a_kind_lacks(ask: Callable[[], object]) -> None:
     check_refusal(ask)
 
 
