@@ -396,7 +396,7 @@ def test_yaml_may_be_imported_in_a_single_module_only(empty_project: Path) -> No
 
 
 def test_a_package_may_use_the_packages_of_lower_layers(empty_project: Path) -> None:
-    (empty_project / "kubeproto/objects/_meta.py").write_text(
+    (empty_project / "kubeproto/objects/_object_meta.py").write_text(
         "from .._errors import KubeprotoError\nfrom . import _x"
     )
     (empty_project / "transports/kubeproto_trio/_opening.py").write_text(

@@ -72,7 +72,7 @@ def check_python(words: list[str]) -> None:
                 for argument in arguments
                 if not argument.startswith("--") and not argument.endswith(".json")
             ]
-            select(names, every_row())
+            select(names, all_rows())
         assert {argument for argument in arguments if argument.startswith("--")} <= {
             "--quick",
             "--json",

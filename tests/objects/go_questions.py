@@ -26,7 +26,7 @@ Question = dict[str, Any]
 
 
 def questions(seed: int, count: int) -> list[Question]:
-    """As many questions of each kind, the same for the same seed."""
+    """Return a number of questions of each kind, the same for the same seed."""
     rng = random.Random(seed)
     return [
         make(rng)
@@ -36,17 +36,17 @@ def questions(seed: int, count: int) -> list[Question]:
 
 
 def answer(question: Question) -> Any:
-    """kubeproto's answer: a value, or `REFUSED`."""
+    """Return kubeproto's answer: a value, or `REFUSED`."""
     return _ANSWERS[question["What"]](question)
 
 
 def answer_of_go(answered: dict[str, Any]) -> Any:
-    """Go's answer, in the same form."""
+    """Return Go's answer in the same form."""
     return REFUSED if answered.get("error") else answered["value"]
 
 
 def recorded() -> Iterator[tuple[Question, Any]]:
-    """The questions that Go has answered, and how."""
+    """Return the recorded questions with Go's answers."""
     for line in FACTS.read_text().splitlines():
         question, go_value = json.loads(line)
         yield question, go_value

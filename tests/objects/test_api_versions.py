@@ -34,7 +34,7 @@ def test_sorting_puts_the_preferred_version_first(ordered: list[str], seed: int)
 @pytest.mark.parametrize(
     "odd", ["", "v", "v1beta", "v1 ", "v1\n", "v\u0661", "1", "v1alpha1beta1", "v1.2", "v" + "1" * 5000]
 )
-def test_what_is_not_a_kubernetes_version_comes_last(odd: str) -> None:
+def test_other_strings_are_sorted_after_kubernetes_versions(odd: str) -> None:
     assert api_version_priority(odd) > api_version_priority("v0alpha0")
 
 

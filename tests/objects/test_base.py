@@ -34,28 +34,26 @@ class Everything(kp.Fields):
     bare: ClassVar = 2
 
 
-def test_anything_but_none_is_sent() -> None:
+def test_every_value_except_none_is_sent() -> None:
     assert json.loads(encode(Everything(must=1))) == {
         "must": 1, "zero": 0, "no": False, "text": "", "items": [], "members": {}, "pair": [], "maybeFive": 5,
         "inner": [], "clusterIP": "None", "snakeCase": "s",
     }  # fmt: skip
 
 
-def test_none_is_not_sent_even_where_something_else_is_the_default() -> None:
+def test_none_is_not_sent_even_if_the_default_is_another_value() -> None:
     body = json.loads(encode(Everything(must=1, maybe_five=None, inner=[Inner(x=None, y=1)])))
     assert "maybeFive" not in body
     assert body["inner"] == [{"y": 1}]
-    assert (
-        json.loads(encode(Everything(must=None)))["must"] is None
-    )  # it has no default that would take its place
+    assert json.loads(encode(Everything(must=None)))["must"] is None  # it has no default
 
 
-def test_a_null_that_is_data_is_kept() -> None:
+def test_a_null_in_a_mapping_is_kept() -> None:
     patch = {"metadata": {"labels": {"gone": None}}, "inner": [Inner(x=None)]}
     assert json.loads(encode(patch)) == {"metadata": {"labels": {"gone": None}}, "inner": [{}]}
 
 
-def test_a_value_is_as_it_was_after_it_was_sent() -> None:
+def test_encoding_does_not_change_a_value() -> None:
     value = Everything(must=1, maybe_five=None)
     encode(value)
     assert value == Everything(must=1, maybe_five=None)
@@ -66,7 +64,7 @@ def test_class_variables_are_not_fields() -> None:
     assert (Everything.CLASS, Everything.bare) == (1, 2)
 
 
-def test_no_two_objects_share_a_default() -> None:
+def test_objects_do_not_share_mutable_defaults() -> None:
     Everything(must=1).items.append(1)
     Everything(must=1).members["a"] = 1
     Everything(must=1).pair.add(1)
@@ -78,7 +76,7 @@ def test_no_two_objects_share_a_default() -> None:
         make("Filled", (kp.Fields,), {"__annotations__": {"x": list[int]}, "x": [1]})
 
 
-def test_fields_are_given_by_keyword_alone() -> None:
+def test_fields_are_keyword_only() -> None:
     with pytest.raises(TypeError, match="positional"):
         Inner(5)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 
@@ -91,7 +89,7 @@ def test_fields_are_given_by_keyword_alone() -> None:
     assert encode(Sub(second=1)) == b'{"first":0,"second":1}'
 
 
-def test_a_constant_says_what_it_is() -> None:
+def test_the_repr_of_a_constant_names_its_class() -> None:
     assert repr(Constant("x")) == "Constant('x')"
 
 
@@ -99,7 +97,7 @@ class Note(kp.Object[Inner, None], group="example.io", version="v1", short_names
     """Without a status."""
 
 
-def test_a_kind_knows_its_identity_and_always_sends_it() -> None:
+def test_a_kind_has_its_identity_and_always_sends_it() -> None:
     assert Note.resource == kp.Resource("example.io", "v1", "Note", "notes", True, "note", ("nt",))
     assert json.loads(encode(Note(spec=Inner()))) == {
         "kind": "Note", "apiVersion": "example.io/v1", "metadata": {}, "spec": {"x": 5},
@@ -107,7 +105,7 @@ def test_a_kind_knows_its_identity_and_always_sends_it() -> None:
     assert (Note.abstract, kp.KubeObject.abstract, kp.Metadata.abstract) == (False, True, True)
 
 
-def test_a_status_of_type_none_is_not_read_and_goes_back_as_it_came() -> None:
+def test_a_status_of_type_none_is_not_read_and_written_back_unchanged() -> None:
     obj = decode(b'{"metadata":{},"spec":{},"status":{"a":1}}', Note, strict=True)
     assert obj.status is None
     assert b'"status":{"a":1}' in encode(obj)
@@ -128,15 +126,13 @@ def test_a_status_of_type_none_is_not_read_and_goes_back_as_it_came() -> None:
         ({"definition": kp.Definition()}, "a definition needs a group and a version"),
     ],
 )
-def test_class_keywords_that_make_no_sense_are_refused_by_the_name_of_the_class(
-    keywords: Any, message: str
-) -> None:
+def test_the_error_for_invalid_class_keywords_names_the_class(keywords: Any, message: str) -> None:
     make: Any = type(kp.KubeObject)
     with pytest.raises(TypeError, match=f"^class Wrong: .*{message}"):
         make("Wrong", (kp.KubeObject,), {"__annotations__": {}}, **keywords)
 
 
-def test_a_definition_stands_on_its_class() -> None:
+def test_a_class_has_its_definition_as_an_attribute() -> None:
     definition = kp.Definition(short_names=("b",))
 
     class Defined(kp.KubeObject, group="x.io", version="v1", definition=definition):
@@ -146,7 +142,7 @@ def test_a_definition_stands_on_its_class() -> None:
     assert Note.definition is None
 
 
-def test_a_kind_refuses_objects_of_another() -> None:
+def test_a_kind_refuses_objects_of_another_kind() -> None:
     for wrong in (b'{"kind":"Film","metadata":{},"spec":{}}', b'{"apiVersion":"v1","metadata":{},"spec":{}}'):
         with pytest.raises(kp.InvalidObject, match=r"^Note: Invalid enum value '\w+' - at `\$"):
             decode(wrong, Note)

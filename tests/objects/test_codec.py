@@ -1,4 +1,4 @@
-"""JSON in and out for values that are not lazy objects, and the errors of both ways."""
+"""Decoding and encoding of values that are not lazy objects, and their errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sized(kp.Fields):
 @pytest.mark.parametrize(
     "data", [b"", b"\x00", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"size":"a"}', b'{"size":[]}']
 )
-def test_what_does_not_fit_is_an_invalid_object_that_names_the_type(data: bytes) -> None:
+def test_the_error_for_a_value_that_does_not_fit_names_the_type(data: bytes) -> None:
     with pytest.raises(InvalidObject, match=r"^Sized: "):
         decode(data, Sized)
     if not data.startswith(b'{"size"'):
@@ -40,28 +40,28 @@ class Box(kp.Object[Sized, None], group="boxes.example.com", version="v1"):
         (b"", "Box"),
     ],
 )
-def test_a_whole_object_that_does_not_fit_is_named(head: bytes, name: str) -> None:
+def test_the_error_for_an_object_that_does_not_fit_names_the_object(head: bytes, name: str) -> None:
     with pytest.raises(InvalidObject, match=rf"^{name}: .*\$"):
         decode(b"{" + head + b'"spec":{"size":[]}}', Box, strict=True, resource=Box.resource)
 
 
-def test_values_of_ours_stand_in_json_as_text() -> None:
+def test_quantities_are_strings_in_json() -> None:
     assert decode(b'{"size":"1500m"}', Sized).size == Quantity.parse("1.5")
     assert decode(b'{"size":2}', Sized).size == Quantity.parse("2")
     assert encode(Sized(size=Quantity.parse("1500m"))) == b'{"size":"1500m"}'
 
 
-def test_what_cannot_be_sent_says_so() -> None:
+def test_a_value_that_cannot_be_encoded_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"a object cannot be sent"):
         encode({"x": object()})
 
 
-def test_plain_values_are_read_at_once() -> None:
+def test_plain_values_are_decoded_eagerly() -> None:
     assert decode(b'[{"size":"1"}]', list[Sized]) == [Sized(size=Quantity.parse("1"))]
     assert decode(b'{"a":null}', dict[str, Any]) == {"a": None}
 
 
-def test_a_type_that_cannot_be_resolved_is_named() -> None:
+def test_the_error_for_an_unresolvable_annotation_names_the_class() -> None:
     class Hidden(kp.Fields):
         x: int = 0
 

@@ -57,7 +57,7 @@ int64s = st.integers(-(2**63), 2**63 - 1)
         ("-2562047h47m16.854775808s", -(2**63)),
     ],
 )
-def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
+def test_a_duration_is_parsed_like_in_go(text: str, nanoseconds: int) -> None:
     assert Duration.parse(text).nanoseconds == nanoseconds
 
 
@@ -86,7 +86,7 @@ def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
         ("9" * 300 + "s", "is not a duration"),
     ],
 )
-def test_what_is_not_a_duration_is_refused_with_the_reason(text: str, message: str) -> None:
+def test_a_string_that_is_not_a_duration_is_refused_with_the_reason(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Duration.parse(text)
 
@@ -112,25 +112,25 @@ def test_what_is_not_a_duration_is_refused_with_the_reason(text: str, message: s
         (-1500, "-1.5µs"),
     ],
 )
-def test_a_duration_prints_as_go_prints_it(nanoseconds: int, text: str) -> None:
+def test_a_duration_is_printed_like_in_go(nanoseconds: int, text: str) -> None:
     assert str(Duration(nanoseconds)) == text
     assert repr(Duration(nanoseconds)) == f"Duration('{text}')"
 
 
 @given(int64s)
-def test_what_a_duration_prints_reads_back_to_the_nanosecond(nanoseconds: int) -> None:
+def test_a_printed_duration_is_parsed_back_to_the_nanosecond(nanoseconds: int) -> None:
     assert Duration.parse(str(Duration(nanoseconds))).nanoseconds == nanoseconds
 
 
 @given(st.integers(-(2**61), 2**61), st.integers(-(2**61), 2**61))
-def test_durations_add_and_compare_as_whole_nanoseconds(a: int, b: int) -> None:
+def test_durations_are_added_and_compared_in_whole_nanoseconds(a: int, b: int) -> None:
     assert (Duration(a) + Duration(b)).nanoseconds == a + b
     assert (Duration(a) - Duration(b)).nanoseconds == a - b
     assert (Duration(a) < Duration(b), Duration(a) == Duration(b)) == (a < b, a == b)
     assert hash(Duration(a)) == hash(Duration(a + b) - Duration(b))
 
 
-def test_a_duration_that_go_could_not_hold_is_refused_wherever_it_arises() -> None:
+def test_a_duration_outside_of_gos_range_is_refused_everywhere() -> None:
     longest = Duration(2**63 - 1)
     makes: list[Callable[[], Duration]] = [
         lambda: longest + Duration(1),
@@ -146,7 +146,7 @@ def test_a_duration_that_go_could_not_hold_is_refused_wherever_it_arises() -> No
             Duration.of(seconds)
 
 
-def test_durations_come_from_seconds_and_timedeltas() -> None:
+def test_durations_are_built_from_seconds_and_timedeltas() -> None:
     assert Duration.of(90) == Duration.parse("1m30s")
     assert Duration.of(0.25) == Duration.parse("250ms")
     assert Duration.of(datetime.timedelta(hours=1, microseconds=-1)) == Duration.parse("59m59.999999s")
@@ -154,11 +154,11 @@ def test_durations_come_from_seconds_and_timedeltas() -> None:
 
 
 @given(st.timedeltas(datetime.timedelta(days=-100_000), datetime.timedelta(days=100_000)))
-def test_a_timedelta_goes_through_a_duration_unchanged(length: datetime.timedelta) -> None:
+def test_a_timedelta_round_trips_through_a_duration(length: datetime.timedelta) -> None:
     assert Duration.of(length).to_timedelta() == length
 
 
-def test_a_timedelta_loses_only_what_is_finer_than_a_microsecond() -> None:
+def test_a_timedelta_loses_only_fractions_of_a_microsecond() -> None:
     assert Duration(1999).to_timedelta() == datetime.timedelta(microseconds=1)
     assert Duration(-1999).to_timedelta() == datetime.timedelta(microseconds=-1)
 

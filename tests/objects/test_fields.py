@@ -31,7 +31,7 @@ selectors = st.lists(
         ("metadata.name=é", "metadata.name=é"),
     ],
 )
-def test_a_field_selector_is_read_as_kubectl_reads_it_and_printed_sorted(text: str, printed: str) -> None:
+def test_a_field_selector_is_parsed_like_in_kubectl_and_printed_sorted(text: str, printed: str) -> None:
     assert str(FieldSelector.parse(text)) == printed
 
 
@@ -75,18 +75,18 @@ def test_a_missing_field_counts_as_empty(text: str, fields: dict[str, str], matc
 
 
 @given(selectors)
-def test_what_a_field_selector_prints_reads_back_as_the_same_selector(selector: FieldSelector) -> None:
+def test_a_printed_field_selector_is_parsed_back(selector: FieldSelector) -> None:
     assert FieldSelector.parse(str(selector)) == selector
 
 
 @given(selectors, selectors, st.dictionaries(paths, values))
-def test_and_selects_what_both_select(a: FieldSelector, b: FieldSelector, fields: dict[str, str]) -> None:
+def test_and_selects_the_intersection(a: FieldSelector, b: FieldSelector, fields: dict[str, str]) -> None:
     assert (a & b).matches(fields) is (a.matches(fields) and b.matches(fields))
     assert bool(a) is bool(str(a))
 
 
 @given(st.dictionaries(paths, values))
-def test_fields_select_themselves_whatever_their_values(fields: dict[str, str]) -> None:
+def test_a_selector_of_any_field_values_matches_these_fields(fields: dict[str, str]) -> None:
     assert FieldSelector.of(fields).matches(fields)
     assert FieldSelector.parse(str(FieldSelector.of(fields))).matches(fields)
 

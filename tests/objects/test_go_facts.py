@@ -9,7 +9,7 @@ KINDS = ("json-patch", "yaml", "field-selector", "format", "url", "semver")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_values_mean_what_go_said_of_them(kind: str) -> None:
+def test_values_have_the_recorded_meaning_of_go(kind: str) -> None:
     answers = [
         (question, answered) for question, answered in go_questions.recorded() if question["What"] == kind
     ]
@@ -19,7 +19,7 @@ def test_values_mean_what_go_said_of_them(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_go_took_some_and_refused_some(kind: str) -> None:
+def test_the_recorded_answers_contain_values_and_refusals(kind: str) -> None:
     verdicts = {
         answered in (go_questions.REFUSED, False)
         for question, answered in go_questions.recorded()

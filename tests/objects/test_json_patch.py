@@ -1,4 +1,4 @@
-"""JSON patches: the RFC's examples, and that a made patch leads where it should."""
+"""JSON patches: the RFC's examples, and patches that are computed from two documents."""
 
 import copy
 from typing import Any
@@ -137,7 +137,7 @@ def test_an_example_of_the_rfc_gives_its_result(
 @pytest.mark.parametrize(
     ("name", "document", "operation", "message"), FAILURES, ids=[row[0] for row in FAILURES]
 )
-def test_an_operation_that_cannot_be_done_is_named_with_the_reason(
+def test_the_error_for_an_impossible_operation_names_it_and_the_reason(
     name: str, document: Any, operation: dict[str, Any], message: str
 ) -> None:
     untouched = copy.deepcopy(document)
@@ -149,7 +149,7 @@ def test_an_operation_that_cannot_be_done_is_named_with_the_reason(
     assert document == untouched
 
 
-def test_a_patch_that_fails_late_leaves_the_document_as_it_was() -> None:
+def test_a_patch_that_fails_late_does_not_change_the_document() -> None:
     document = {"a": [1]}
     with pytest.raises(PatchError, match=r"operation 1 \(remove '/b'\): the object has no 'b'"):
         apply_json_patch(
@@ -166,7 +166,7 @@ def test_a_patch_that_fails_late_leaves_the_document_as_it_was() -> None:
         ({}, {"op": "copy", "from": "/a", "path": "/b"}, {"b": None}),
     ],
 )
-def test_a_server_takes_a_missing_member_for_null_where_the_rfc_has_an_error(
+def test_like_server_treats_a_missing_member_as_null(
     document: Any, operation: dict[str, Any], new: Any
 ) -> None:
     assert apply_json_patch(document, [operation], like_server=True) == new
@@ -185,13 +185,13 @@ def test_a_server_takes_a_missing_member_for_null_where_the_rfc_has_an_error(
         {"op": "replace", "path": "/b/c", "value": 1},
     ],
 )
-def test_a_server_too_refuses_the_rest(operation: dict[str, Any]) -> None:
+def test_like_server_refuses_other_invalid_operations(operation: dict[str, Any]) -> None:
     with pytest.raises(PatchError):
         apply_json_patch({"a": [1]}, [operation], like_server=True)
 
 
 @given(documents, documents)
-def test_a_made_patch_leads_from_the_first_document_to_the_second(old: Any, new: Any) -> None:
+def test_a_computed_patch_changes_the_first_document_to_the_second(old: Any, new: Any) -> None:
     old_copy, new_copy = copy.deepcopy(old), copy.deepcopy(new)
     patch = make_json_patch(old, new)
     assert json_equal(apply_json_patch(old, patch), new)
@@ -201,7 +201,7 @@ def test_a_made_patch_leads_from_the_first_document_to_the_second(old: Any, new:
 
 
 @given(documents, documents)
-def test_result_and_patch_share_nothing_with_what_they_were_made_from(old: Any, new: Any) -> None:
+def test_result_and_patch_share_no_objects_with_their_sources(old: Any, new: Any) -> None:
     patch = make_json_patch(old, new)
     result = apply_json_patch(old, patch)
     assert not containers(result) & (containers(old) | containers(new) | containers(patch))
@@ -209,7 +209,7 @@ def test_result_and_patch_share_nothing_with_what_they_were_made_from(old: Any, 
 
 
 def containers(value: Any) -> set[int]:
-    """The identity of every object and list in `value`."""
+    """Return the identities of all objects and lists in `value`."""
     if is_object(value):
         return {id(value)}.union(*map(containers, value.values()))
     return {id(value)}.union(*map(containers, value)) if is_list(value) else set()
@@ -230,7 +230,7 @@ SMALLEST: list[tuple[Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("old", "new", "patch"), SMALLEST)
-def test_a_made_patch_says_no_more_than_it_must(old: Any, new: Any, patch: Any) -> None:
+def test_a_computed_patch_is_minimal(old: Any, new: Any, patch: Any) -> None:
     assert make_json_patch(old, new) == patch
 
 
@@ -253,6 +253,6 @@ def test_a_made_patch_says_no_more_than_it_must(old: Any, new: Any, patch: Any) 
         ({"a": 0}, {"a": False}, False),
     ],
 )
-def test_equality_is_that_of_json(a: Any, b: Any, equal: bool) -> None:
+def test_equality_follows_json(a: Any, b: Any, equal: bool) -> None:
     assert json_equal(a, b) is equal
     assert json_equal(b, a) is equal

@@ -58,14 +58,14 @@ POD: Final[dict[str, Any]] = {
         (".status.phase[0]", []),
     ],
 )
-def test_a_path_finds_all_that_is_there(path: str, expected: list[Any]) -> None:
+def test_a_path_finds_all_matching_values(path: str, expected: list[Any]) -> None:
     assert JsonPath.parse(path).find(POD) == expected
 
 
 @pytest.mark.parametrize(
     "path", [".a[", ".a[x]", ".a[?(x)]", ".a b", ".a..", ".a[?(@.b==c)]", "...a", ".a{b}", "x" * 5000]
 )
-def test_what_is_not_a_path_is_named(path: str) -> None:
+def test_the_error_for_an_invalid_path_quotes_it(path: str) -> None:
     with pytest.raises(ValueError, match=r"JSONPath|filter|quoted string|longer"):
         JsonPath.parse(path)
 

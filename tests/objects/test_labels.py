@@ -53,7 +53,7 @@ labels = st.dictionaries(keys, values, max_size=4)
         ("a,a,a", "a"),
     ],
 )
-def test_a_selector_is_read_as_kubectl_reads_it_and_printed_sorted_by_key(text: str, printed: str) -> None:
+def test_a_selector_is_parsed_like_in_kubectl_and_printed_sorted_by_key(text: str, printed: str) -> None:
     assert str(Selector.parse(text)) == printed
 
 
@@ -139,7 +139,7 @@ def test_matching_follows_the_rules_of_a_server(
 
 
 @given(selectors)
-def test_what_a_selector_prints_reads_back_as_the_same_selector(selector: Selector) -> None:
+def test_a_printed_selector_is_parsed_back(selector: Selector) -> None:
     assert Selector.parse(str(selector)) == selector
 
 
@@ -151,14 +151,14 @@ def test_the_order_of_requirements_does_not_matter(listed: list[Requirement], ra
 
 
 @given(selectors, selectors, labels)
-def test_and_selects_what_both_select(a: Selector, b: Selector, listed: dict[str, str]) -> None:
+def test_and_selects_the_intersection(a: Selector, b: Selector, listed: dict[str, str]) -> None:
     assert (a & b).matches(listed) is (a.matches(listed) and b.matches(listed))
     assert a & Selector() == a
     assert bool(a) is bool(str(a))
 
 
 @given(selectors)
-def test_the_object_form_reads_back_as_the_same_selector(selector: Selector) -> None:
+def test_the_object_form_is_parsed_back(selector: Selector) -> None:
     if "<" in str(selector) or ">" in str(selector):
         with pytest.raises(ValueError, match="has no form in a LabelSelector object"):
             selector.to_object()
@@ -166,7 +166,7 @@ def test_the_object_form_reads_back_as_the_same_selector(selector: Selector) -> 
         assert Selector.from_object(selector.to_object()) == selector
 
 
-def test_the_object_form_is_that_of_the_api() -> None:
+def test_the_object_form_equals_that_of_the_api() -> None:
     selector = Selector.parse("app=web,app=api,tier in (a,b),env!=dev,gone,!here")
     assert selector.to_object() == {
         "matchLabels": {"app": "api"},

@@ -63,14 +63,14 @@ def lazy(text: bytes) -> Book:
 
 
 def plain(text: bytes) -> Book:
-    """Read by msgspec alone."""
+    """Return an object that msgspec decodes without our codec."""
     obj = msgspec.json.decode(text, type=Book)
     assert type(obj) is Book
     return obj
 
 
 @texts
-def test_a_lazy_object_is_of_its_kind_to_every_question(text: bytes) -> None:
+def test_a_lazy_object_is_an_instance_of_its_kind(text: bytes) -> None:
     obj = lazy(text)
     assert (type(obj).__name__, type(obj).__qualname__, type(obj).__module__) == ("Book", "Book", __name__)
     assert (type(obj).__doc__, obj.resource) == (Book.__doc__, Book.resource)
@@ -94,7 +94,7 @@ def test_an_object_that_was_only_read_is_written_byte_for_byte(text: bytes) -> N
 
 
 @texts
-def test_parts_that_nobody_touched_are_written_byte_for_byte_beside_one_that_changed(text: bytes) -> None:
+def test_untouched_parts_are_written_byte_for_byte_beside_a_changed_part(text: bytes) -> None:
     obj = lazy(text)
     assert obj.status is not None
     obj.status.copies = 9
@@ -108,7 +108,7 @@ def test_parts_that_nobody_touched_are_written_byte_for_byte_beside_one_that_cha
 
 
 @texts
-def test_a_settled_object_is_of_the_plain_class(text: bytes) -> None:
+def test_to_plain_returns_an_object_of_the_plain_class(text: bytes) -> None:
     obj = to_plain(lazy(text))
     assert type(obj) is Book
     assert type(obj.metadata) is kp.ObjectMeta
@@ -124,7 +124,7 @@ def test_reading_a_part_twice_gives_the_same_value(text: bytes) -> None:
 
 
 @texts
-def test_equality_settles_both_sides_in_both_directions(text: bytes) -> None:
+def test_equality_reads_all_parts_of_both_objects(text: bytes) -> None:
     makers: list[Callable[[bytes], Book]] = [lazy, plain, lambda text: lazy(text[:-1] + b" }")]
     for make in makers:
         assert lazy(text) == make(text)
@@ -140,7 +140,7 @@ def test_equality_settles_both_sides_in_both_directions(text: bytes) -> None:
     assert lazy(text) != something
 
 
-def test_order_settles_both_sides() -> None:
+def test_ordering_reads_all_parts_of_both_objects() -> None:
     def make(count: int, pad: str = "") -> Ordered:
         text = f'{{"kind":"Ordered","metadata":{METADATA},"data":{{"x":"{pad}"}},"count":{count}}}'
         return decode(text.encode(), Ordered)
@@ -155,12 +155,12 @@ def test_order_settles_both_sides() -> None:
 
 
 def describe(obj: Any) -> str:
-    """The repr, without the address of the fields that stay JSON even when settled."""
+    """Return the repr without the addresses of fields that stay JSON even in plain objects."""
     return re.sub(r"0x\w+", "0x", repr(obj))
 
 
 @texts
-def test_every_way_to_show_or_copy_an_object_settles_it_first(text: bytes) -> None:
+def test_showing_or_copying_an_object_reads_all_its_parts(text: bytes) -> None:
     assert describe(lazy(text)) == describe(plain(text))
     assert list(getattr(lazy(text), "__rich_repr__")()) == list(getattr(plain(text), "__rich_repr__")())  # noqa: B009
     copies: list[Callable[[Any], Any]] = [
@@ -180,7 +180,7 @@ def test_every_way_to_show_or_copy_an_object_settles_it_first(text: bytes) -> No
 
 
 @texts
-def test_replace_changes_the_copy_alone(text: bytes) -> None:
+def test_replace_changes_only_the_copy(text: bytes) -> None:
     obj = lazy(text)
     other = obj.__replace__(spec=BookSpec(title="other"))
     assert (other.spec.title, obj.spec.title) == ("other", plain(text).spec.title)
@@ -188,7 +188,7 @@ def test_replace_changes_the_copy_alone(text: bytes) -> None:
 
 
 @texts
-def test_a_hash_of_ones_own_is_kept(text: bytes) -> None:
+def test_a_custom_hash_is_used(text: bytes) -> None:
     assert hash(lazy(text)) == hash(plain(text))
     with pytest.raises(TypeError, match="unhashable"):
         hash(decode(b"{}", Ordered))
@@ -196,7 +196,7 @@ def test_a_hash_of_ones_own_is_kept(text: bytes) -> None:
 
 @texts
 @pytest.mark.parametrize("field", ["kind", "metadata", "spec", "status"])
-def test_what_is_written_to_an_object_is_what_it_has_and_sends(text: bytes, field: str) -> None:
+def test_an_assigned_field_is_read_back_and_sent(text: bytes, field: str) -> None:
     obj, expected = lazy(text), plain(text)
     new = {
         "kind": "Book",
@@ -211,7 +211,7 @@ def test_what_is_written_to_an_object_is_what_it_has_and_sends(text: bytes, fiel
 
 
 @texts
-def test_what_is_written_to_the_metadata_is_sent(text: bytes) -> None:
+def test_assigned_metadata_is_sent(text: bytes) -> None:
     values: dict[str, Any] = {"name": "b", "labels": {}, "generation": 7, "finalizers": ["f"]}
     for field, value in values.items():
         obj, expected = lazy(text), plain(text)
@@ -220,7 +220,7 @@ def test_what_is_written_to_the_metadata_is_sent(text: bytes) -> None:
         assert plain(encode(obj)) == expected
 
 
-def test_a_front_cannot_be_written_as_json_behind_our_back() -> None:
+def test_msgspec_cannot_encode_a_lazy_object_directly() -> None:
     for write in (msgspec.json.encode, msgspec.to_builtins):
         with pytest.raises(TypeError, match="Unread"):
             write(lazy(FRONT))
@@ -238,9 +238,7 @@ def test_a_front_cannot_be_written_as_json_behind_our_back() -> None:
         (FRONT.replace(PAD.encode(), PAD.encode() + b"\xff"), "utf-8|UTF-8|codec"),
     ],
 )  # fmt: skip
-def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(
-    broken: bytes, message: str
-) -> None:
+def test_an_invalid_unread_part_is_reported_on_access_with_the_object(broken: bytes, message: str) -> None:
     touches: list[Callable[[Book], Any]] = [
         lambda obj: obj.spec, lambda obj: obj == plain(SHORT), lambda obj: copy.copy(obj).spec, to_plain,
         lambda obj: pickle.loads(pickle.dumps(obj)).spec, lambda obj: copy.deepcopy(obj).spec,
@@ -251,13 +249,13 @@ def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(
     assert repr(decode(broken, Book)).startswith("<Book that cannot be read: Book n/a: ")
 
 
-def test_a_kind_that_is_spelt_with_escapes_is_that_kind() -> None:
+def test_a_kind_with_json_escapes_is_recognised() -> None:
     spelt = FRONT.replace(b'"kind":"Book",', b"").replace(b'"spec"', b'"kind":"B\\u006fok","spec"')
     assert decode(spelt, Book).spec.title == PAD
 
 
 @texts
-def test_a_part_that_does_not_fit_says_where(text: bytes) -> None:
+def test_the_error_for_a_part_that_does_not_fit_names_the_path(text: bytes) -> None:
     obj = decode(text.replace(b'"copies":3', b'"copies":"many"'), Book)
     assert obj.spec.title
     for _ in range(2):
@@ -272,7 +270,7 @@ def test_a_part_that_does_not_fit_says_where(text: bytes) -> None:
         obj.metadata.labels  # noqa: B018
 
 
-def test_a_part_that_is_missing_has_its_default_or_says_so() -> None:
+def test_a_missing_part_has_its_default_or_is_an_error() -> None:
     obj = decode(b'{"metadata":{"name":"a"}}', Book)
     assert obj.status is None
     with pytest.raises(InvalidObject, match=r"^Book a: spec is missing$"):
@@ -299,7 +297,7 @@ def test_an_object_without_a_status_neither_reads_nor_writes_one() -> None:
         obj = decode(text.encode(), Note)
         assert obj.status is None
         obj.spec["t"] = "new"
-        # Fields that this class lacks belong to others, who would lose them.
+        # Fields that this class lacks must be kept: a write would delete them.
         assert json.loads(encode(obj))["status"] == 5
 
 
@@ -324,7 +322,7 @@ def test_metadata_alone_is_written_byte_for_byte_until_it_is_touched() -> None:
     assert json.loads(encode(obj))["kind"] == "Other"
 
 
-def test_a_kind_that_is_not_pinned_needs_its_kind_in_the_front() -> None:
+def test_a_dynamic_object_reads_its_kind_at_any_position() -> None:
     late = json.dumps(
         {
             "metadata": json.loads(METADATA) | {"uid": "u" * 60},
@@ -338,7 +336,7 @@ def test_a_kind_that_is_not_pinned_needs_its_kind_in_the_front() -> None:
         assert (decode(late, kind).kind, decode(late, kind).api_version) == ("Book", "v1")
 
 
-def test_a_nested_class_that_cannot_be_resolved_is_named_when_it_is_needed() -> None:
+def test_the_error_for_an_unresolvable_nested_class_is_raised_on_access() -> None:
     class Inner(kp.Fields):
         x: int = 0
 
@@ -358,7 +356,7 @@ def test_a_nested_class_that_cannot_be_resolved_is_named_when_it_is_needed() -> 
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_metadata_makes_no_work_for_the_garbage_collector_at_any_stage(strict: bool) -> None:
+def test_metadata_is_never_tracked_by_the_garbage_collector(strict: bool) -> None:
     book = decode(b'{"metadata":{"name":"a","labels":{"a":"b"}}}', kp.Metadata[Any], strict=strict)
     assert not gc.is_tracked(book.metadata)
     assert not gc.is_tracked(to_plain(book).metadata)

@@ -1,4 +1,4 @@
-"""Merge patches: the RFC's examples, and that a made patch leads where it should."""
+"""Merge patches: the RFC's examples, and patches that are computed from two documents."""
 
 import copy
 from typing import Any
@@ -46,7 +46,7 @@ def test_an_example_of_the_rfc_gives_its_result(old: Any, patch: Any, new: Any) 
 
 
 @given(documents, documents)
-def test_a_made_patch_leads_from_the_first_document_to_the_second_or_is_refused(old: Any, new: Any) -> None:
+def test_a_computed_patch_changes_the_first_document_to_the_second_or_is_refused(old: Any, new: Any) -> None:
     old_copy, new_copy = copy.deepcopy(old), copy.deepcopy(new)
     try:
         patch = make_merge_patch(old, new)
@@ -60,19 +60,19 @@ def test_a_made_patch_leads_from_the_first_document_to_the_second_or_is_refused(
 
 
 def has_null_member(value: Any) -> bool:
-    """Whether a null stands in an object, on a way that goes through objects only."""
+    """Return whether an object contains a null on a path through objects only."""
     return is_object(value) and any(part is None or has_null_member(part) for part in value.values())
 
 
 def containers(value: Any) -> set[int]:
-    """The identity of every object and list in `value`."""
+    """Return the identities of all objects and lists in `value`."""
     if is_object(value):
         return {id(value)}.union(*map(containers, value.values()))
     return {id(value)}.union(*map(containers, value)) if is_list(value) else set()
 
 
 @given(documents, documents)
-def test_the_result_of_a_patch_shares_nothing_with_document_or_patch(document: Any, patch: Any) -> None:
+def test_the_result_of_a_patch_shares_no_objects_with_document_or_patch(document: Any, patch: Any) -> None:
     result = apply_merge_patch(document, patch)
     assert not containers(result) & (containers(document) | containers(patch))
 
@@ -95,7 +95,7 @@ def test_the_result_of_a_patch_shares_nothing_with_document_or_patch(document: A
         ([1], {"a": 1}, {"a": 1}),
     ],
 )
-def test_a_made_patch_says_no_more_than_it_must(old: Any, new: Any, patch: Any) -> None:
+def test_a_computed_patch_is_minimal(old: Any, new: Any, patch: Any) -> None:
     assert make_merge_patch(old, new) == patch
 
 
@@ -109,7 +109,7 @@ def test_a_made_patch_says_no_more_than_it_must(old: Any, new: Any, patch: Any) 
         ({"a": [1]}, {"a": {"b/c": None}}, "/a/b~1c"),
     ],
 )
-def test_a_null_that_a_merge_patch_cannot_set_is_refused_with_its_place(
+def test_a_null_that_a_merge_patch_cannot_set_is_refused_with_its_path(
     old: Any, new: Any, pointer: str
 ) -> None:
     with pytest.raises(ValueError, match=f"cannot set {pointer} to null"):

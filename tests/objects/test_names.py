@@ -1,4 +1,4 @@
-"""Names: each rule at its borders."""
+"""Names: each rule at its limits."""
 
 from collections.abc import Callable
 
@@ -53,7 +53,7 @@ ERRORS: list[tuple[Callable[[str], tuple[str, ...]], list[str], list[str]]] = [
 
 
 @pytest.mark.parametrize(("errors", "valid", "invalid"), ERRORS)
-def test_a_name_has_errors_where_it_breaks_its_rule(
+def test_an_invalid_name_has_the_errors_of_its_rule(
     errors: Callable[[str], tuple[str, ...]], valid: list[str], invalid: list[str]
 ) -> None:
     assert [text for text in valid if errors(text)] == []
@@ -61,19 +61,19 @@ def test_a_name_has_errors_where_it_breaks_its_rule(
 
 
 @pytest.mark.parametrize(("check", "text"), [(check, text) for check, good, _ in RULES for text in good])
-def test_a_name_that_keeps_the_rule_passes(check: Check, text: str) -> None:
+def test_a_valid_name_is_accepted(check: Check, text: str) -> None:
     check(text)
 
 
 @pytest.mark.parametrize(("check", "text"), [(check, text) for check, _, bad in RULES for text in bad])
-def test_a_name_that_breaks_the_rule_is_refused_by_a_sentence_that_shows_it(check: Check, text: str) -> None:
+def test_the_error_for_an_invalid_name_quotes_it(check: Check, text: str) -> None:
     with pytest.raises(ValueError, match=r"^'.*' is not a valid .*: .*") as refused:
         check(text)
     assert repr(text)[1:60].rstrip("'") in str(refused.value)
 
 
 @given(st.text(st.sampled_from("./%aé ?#\\\n")))
-def test_a_path_segment_that_passes_cannot_change_a_path(text: str) -> None:
+def test_an_accepted_path_segment_cannot_change_a_path(text: str) -> None:
     try:
         names.check_path_segment(text)
     except ValueError:

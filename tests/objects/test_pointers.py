@@ -46,7 +46,7 @@ def test_a_pointer_finds_its_value(pointer: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "pointer", ["/foo/2", "/foo/-", "/foo/00", "/foo/01", "/foo/-1", "/foo/+1", "/foo/", "/foo/1e0"]
 )
-def test_what_is_not_an_index_of_the_list_is_refused(pointer: str) -> None:
+def test_an_invalid_list_index_is_refused(pointer: str) -> None:
     with pytest.raises(LookupError, match="index"):
         resolve_pointer(DOCUMENT, pointer)
 
@@ -58,7 +58,7 @@ def test_a_pointer_to_nothing_is_a_lookup_error(pointer: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["foo", "~", "/~", "/~2", "/a~", "#/foo", " /a"])
-def test_what_is_not_a_pointer_is_refused(text: str) -> None:
+def test_a_string_that_is_not_a_pointer_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a JSON pointer"):
         parse_pointer(text)
 
@@ -69,5 +69,5 @@ def test_an_escaped_tilde_before_a_one_stays_a_tilde() -> None:
 
 
 @given(st.lists(st.text(st.sampled_from("~/01a é")), max_size=4).map(tuple))
-def test_a_path_survives_its_text_form(parts: tuple[str, ...]) -> None:
+def test_a_formatted_pointer_is_parsed_back(parts: tuple[str, ...]) -> None:
     assert parse_pointer(format_pointer(parts)) == parts

@@ -26,7 +26,7 @@ quantities = texts.map(Quantity)
 
 
 def exact(quantity: Quantity) -> Fraction:
-    """The value, read from the canonical text."""
+    """Return the value of the canonical form."""
     text = str(quantity)
     number, marked, exponent = text.partition("e")
     if marked:
@@ -89,7 +89,7 @@ def exact(quantity: Quantity) -> Fraction:
         ("-9Ei", "-9223372036854775807"),
     ],
 )
-def test_a_quantity_prints_as_a_server_prints_it(text: str, canonical: str) -> None:
+def test_a_quantity_is_printed_like_by_a_server(text: str, canonical: str) -> None:
     assert str(Quantity.parse(text)) == canonical
     assert repr(Quantity(text)) == f"Quantity('{canonical}')"
 
@@ -136,7 +136,7 @@ def test_a_quantity_prints_as_a_server_prints_it(text: str, canonical: str) -> N
         "9" * 300,
     ],
 )
-def test_what_is_not_a_quantity_is_refused_with_a_sentence_that_shows_it(text: str) -> None:
+def test_the_error_for_an_invalid_quantity_quotes_it(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity") as refused:
         Quantity.parse(text)
     assert repr(text)[1:20].rstrip("'") in str(refused.value)
@@ -159,7 +159,7 @@ def test_the_value_is_exact_and_below_nano_rounded_away_from_zero(number: str, s
 
 
 @given(quantities)
-def test_the_canonical_form_reads_back_as_the_same_value_and_prints_the_same(quantity: Quantity) -> None:
+def test_the_canonical_form_is_parsed_back_and_printed_unchanged(quantity: Quantity) -> None:
     again = Quantity.parse(str(quantity))
     assert again == quantity
     assert str(again) == str(quantity)
@@ -176,7 +176,7 @@ def test_arithmetic_agrees_with_fractions(a: Quantity, b: Quantity, factor: int)
 
 
 @given(quantities, quantities)
-def test_order_equality_and_hash_are_those_of_the_value(a: Quantity, b: Quantity) -> None:
+def test_order_equality_and_hash_depend_only_on_the_value(a: Quantity, b: Quantity) -> None:
     x, y = exact(a), exact(b)
     assert (a < b, a <= b, a == b, a != b, a >= b, a > b) == (x < y, x <= y, x == y, x != y, x >= y, x > y)
     if x == y:
@@ -214,7 +214,7 @@ def test_a_sum_keeps_the_form_of_its_first_part_that_is_not_zero() -> None:
     assert str(Quantity("2e3") * 3) == "6e3"
 
 
-def test_a_binary_text_below_one_is_decimal_from_then_on() -> None:
+def test_a_binary_quantity_below_one_becomes_decimal() -> None:
     assert str(Quantity("0.0005Ki") * 2000) == "1024"
     assert str(Quantity("1Ki") * 1) == "1Ki"
 
@@ -224,7 +224,7 @@ def test_a_quantity_divided_by_another_is_their_ratio() -> None:
     assert float(Quantity("250m")) == 0.25
 
 
-def test_a_quantity_mixes_with_no_other_kind() -> None:
+def test_a_quantity_cannot_be_combined_with_other_types() -> None:
     single = Quantity(1)
     assert single != 1
     assert single != Duration(10**9)

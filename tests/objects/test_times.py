@@ -1,4 +1,4 @@
-"""Times: RFC 3339 in and out, six digits for MicroTime."""
+"""Times: RFC 3339 is parsed and printed, with six digits for MicroTime."""
 
 import copy
 import datetime
@@ -57,7 +57,7 @@ def test_a_micro_time_is_printed_in_utc_with_six_digits(text: str, canonical: st
         ),
     ],
 )
-def test_what_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
+def test_a_string_that_is_not_an_rfc_3339_time_is_refused(text: str) -> None:
     for parse in (MicroTime.parse, parse_time):
         with pytest.raises(ValueError, match=r"is not an? (RFC 3339 )?time"):
             parse(text)
@@ -80,7 +80,7 @@ def test_a_plain_time_round_trips_in_whole_seconds(time: datetime.datetime) -> N
 
 
 @given(instants)
-def test_a_micro_time_stays_one_through_arithmetic_copy_and_pickle(time: datetime.datetime) -> None:
+def test_a_micro_time_keeps_its_type_in_arithmetic_copy_and_pickle(time: datetime.datetime) -> None:
     micro = MicroTime.of(time)
     assert type(micro + timedelta(seconds=1)) is MicroTime
     assert time - micro == timedelta()
@@ -90,11 +90,11 @@ def test_a_micro_time_stays_one_through_arithmetic_copy_and_pickle(time: datetim
         assert str(again) == str(micro)
 
 
-def test_a_micro_time_made_in_another_zone_prints_in_utc() -> None:
+def test_a_micro_time_in_another_zone_is_printed_in_utc() -> None:
     assert str(MicroTime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2)))) == "2025-12-31T22:00:00.000000Z"
 
 
-def test_a_time_without_a_zone_is_refused_wherever_it_comes_in() -> None:
+def test_a_time_without_a_zone_is_refused_everywhere() -> None:
     naive = datetime.datetime(2026, 1, 1)
     for make in (
         lambda: MicroTime(2026, 1, 1),
@@ -106,7 +106,7 @@ def test_a_time_without_a_zone_is_refused_wherever_it_comes_in() -> None:
             make()
 
 
-def test_an_instant_that_utc_cannot_name_is_refused() -> None:
+def test_an_instant_outside_of_utcs_years_is_refused() -> None:
     with pytest.raises(ValueError, match="outside the years 1 to 9999"):
         format_time(datetime.datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))))
 
@@ -130,7 +130,7 @@ def test_a_time_without_a_zone_is_not_sent(visit: Visit, field: str) -> None:
         encode(visit)
 
 
-def test_a_time_without_a_zone_deep_inside_an_object_is_not_sent() -> None:
+def test_a_nested_time_without_a_zone_is_not_sent() -> None:
     meta = kp.ObjectMeta(name="x", creation_timestamp=datetime.datetime(2026, 1, 1))
     with pytest.raises(kp.LocalProtocolError, match=r"Dynamic: metadata\.creationTimestamp has no time zone"):
         encode(kp.Dynamic(metadata=meta))

@@ -9,12 +9,12 @@ numbers = st.one_of(st.integers(1, 1000), st.integers(1, 2**128), st.integers(1,
 
 
 @given(numbers, numbers)
-def test_versions_order_as_numbers_of_any_length(a: int, b: int) -> None:
+def test_versions_are_ordered_as_numbers_of_any_length(a: int, b: int) -> None:
     assert compare_versions(str(a), str(b)) == (a > b) - (a < b)
     assert is_newer(str(a), str(b)) is (a > b)
 
 
-def test_a_version_may_be_longer_than_python_turns_into_a_number() -> None:
+def test_a_version_may_be_longer_than_pythons_limit_for_integers() -> None:
     assert is_newer("1" + "0" * 10_000, "9" * 10_000)
 
 

@@ -1,4 +1,6 @@
-"""Sends questions about values to Go's libraries, and records the replies: ``python tests/realserver/run.py facts``."""
+"""Sends questions about values to Go's libraries, and records the replies:
+``python tests/realserver/run.py facts``.
+"""
 
 from __future__ import annotations
 
