@@ -1,4 +1,4 @@
-"""The errors of a server's refusal, with its Status; `_errors` draws the whole tree.
+"""The errors of refused requests, with the Status of the server; `_errors` shows the whole tree.
 
 They are in a layer above the objects, because a Status is an object.
 """

@@ -1,4 +1,4 @@
-"""How fast a client may send: a delay that grows with consecutive failures, and a token bucket.
+"""Pacing of requests: a delay that grows with consecutive failures, and a token bucket.
 
 Retries, the resync, the work queue and the renewal of credentials use both with different numbers.
 """
@@ -36,7 +36,7 @@ class ExponentialBackoff(Struct, frozen=True):
 
 
 class Rate(Struct, frozen=True):
-    """A token bucket: a token every `every` seconds, and up to `burst` tokens at once.
+    """A token bucket: a token every `every` seconds, and at most `burst` tokens.
 
     The state of a bucket is a single number, `full_at`: the time at which it will be full again.
     """

@@ -1,4 +1,4 @@
-"""The reasons of refusals, their HTTP status codes and the phrases of these, as Kubernetes pairs them.
+"""The reasons of error responses, with their HTTP status codes and phrases, as Kubernetes pairs them.
 
 A reason is more precise than its code: three codes have several reasons. This is the only table of both.
 """
@@ -22,7 +22,7 @@ def _phrase(reason: str) -> str:
 
 # The phrases of status lines, as Go's server has them.
 _PHRASES: Final = {
-    # Most reasons are the phrase without its blanks: NotFound, Not Found.
+    # Most reasons are the phrase without its spaces: NotFound, Not Found.
     **{code: _phrase(reason) for reason, code in reversed(_CODES.items())},
     101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
     304: "Not Modified", 422: "Unprocessable Entity", 431: "Request Header Fields Too Large",

@@ -47,7 +47,7 @@ PERMITTED: Final = {
     "simulator/kubeproto_sim/serving": _STORED,
     "simulator/kubeproto_sim/writing": "`_request_bodies` reads what clients send, the others read storage",
     "kubeproto/streams/_command_channels.py": _CATCHES,
-    "kubeproto/wire/_confidential.py": _CATCHES,
+    "kubeproto/wire/_secret_scrubber.py": _CATCHES,
     "kubeproto/wire/_responses.py": _CATCHES,
     "runtime/kubeproto_cli": "files that the user names, with all three errors caught, and its own text",
     "runtime/kubeproto_runtime/_documents.py": _OWN,

@@ -14,7 +14,7 @@ _FORBIDDEN_IN_HEADERS: Final = frozenset("\r\n\0")
 
 
 class Connection(ConcealingStruct, frozen=True, kw_only=True, dict=True):
-    """A server, its TLS settings, its proxy, and the headers of each request. Invalid: `ConfigError`.
+    """A server, its TLS settings, its proxy, and the headers of each request.
 
     `server` may have a base path. Certificates and keys are PEM; with an empty `ca` the system's CAs are
     trusted. `ca_file` is the source of `ca`, so that a transport can check whether it has changed. `proxy` is

@@ -105,7 +105,8 @@ def infer(
     home: str = "",
     separator: str = ":",
 ) -> Needs | Config:
-    """Return the configuration of a client, or the files to read for it; `ConfigError` if it is invalid."""
+    """Return the configuration of a client, or the files to read for it; raise `ConfigError` if it is
+    invalid."""
     overrides = overrides or Overrides()
     environ = ConcealedVariables(environ)
     files = {

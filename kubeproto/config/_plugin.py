@@ -48,14 +48,14 @@ class Plugin(ConcealingStruct, frozen=True, kw_only=True):
     cluster: bytes = b""
 
     def is_interactive(self, *, has_terminal: bool) -> bool:
-        """Return whether it may talk to a person; `ConfigError` if it must and there is no terminal."""
+        """Return whether it may talk to a person; raise `ConfigError` if it must and there is no terminal."""
         if self.mode == "Always" and not has_terminal:
             raise ConfigError(f"the plugin {self.command!r} is interactive, and there is no terminal")
         return has_terminal and self.mode != "Never"
 
 
 def plugin_of(entry: Exec, cluster: KubeconfigCluster, ca: bytes, policy: PluginPolicy) -> Plugin:
-    """Return the plugin of a kubeconfig; `ConfigError` if it is invalid or the policy forbids it."""
+    """Return the plugin of a kubeconfig; raise `ConfigError` if it is invalid or the policy forbids it."""
     if not entry.command:
         raise ConfigError("the exec plugin has no command")
     name = f"the exec plugin {entry.command!r}"

@@ -8,7 +8,7 @@ kubectl and helm must work here, so the peculiarities are Go's:
 - ``x.org`` matches that name and all names below it, ``.x.org`` and ``*.x.org`` only those below; ``*`` all.
 - An address matches an address or a network (``10.0.0.0/8``), never the end of a name.
 - A port restricts a name or an address (``x.org:8080``); networks have none.
-- Entries are separated by commas, not by blanks, and malformed entries are ignored.
+- Entries are separated by commas, not by spaces, and malformed entries are ignored.
 """
 
 from __future__ import annotations

@@ -103,9 +103,9 @@ def _parse(url: ConcealedUrl, name: str, schemes: tuple[str, ...]) -> Url:
 
 def _find_problem(url: str, schemes: tuple[str, ...]) -> str:
     """Return the problem of a URL, or "". It raises nothing: tracebacks would show the variables."""
-    # urlsplit drops line breaks and accepts blanks, so that a URL could have two meanings.
+    # urlsplit drops line breaks and accepts spaces, so that a URL could have two meanings.
     if not url.isascii() or not url.isprintable() or " " in url:
-        return "has a blank, a control character or a character beyond ASCII: escape it"
+        return "has a space, a control character or a character beyond ASCII: escape it"
     scheme, separator, _ = url.partition("://")
     if not separator:
         return f"has no scheme: write {' or '.join(f'{name}://' for name in schemes[:2])}"

@@ -131,12 +131,12 @@ def step_leaving(state: Leaving | Releasing, event: Event, now: float) -> Step:
             # The lease expires by itself.
             return Ended(context.candidate), ()
         case Leaving(context) | Releasing(context), Stopped():
-            # A second stop ends at once.
+            # A second stop ends immediately.
             return Ended(context.candidate), (CancelRequest(),)
         case _:
             raise refuse(state, event)
 
 
 def _next_read(state: Leaving | Releasing, outcome: Outcome, now: float) -> float:
-    """Read at once after a conflict: another client wrote, so only the version is outdated."""
+    """Read immediately after a conflict: another client wrote, so only the version is outdated."""
     return now if isinstance(outcome, Conflicted) else now + state.context.candidate.retry_period

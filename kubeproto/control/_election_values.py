@@ -219,7 +219,7 @@ class StartLeading(Struct, frozen=True, gc=False):
 
 
 class StopLeading(Struct, frozen=True, gc=False):
-    """Stop leading at once."""
+    """Stop leading immediately."""
 
     reason: str
 

@@ -23,7 +23,7 @@ _IDENTITY_FIELDS: Final = ("apiVersion", "kind", "namespace", "name", "fieldPath
 
 
 def make_reference(target: KubeObject | ObjectReference) -> dict[str, str]:
-    """Return the reference of an Event to an object; ValueError for an object without a name."""
+    """Return the reference of an Event to an object; raise ValueError for an object without a name."""
     if isinstance(target, KubeObject):
         meta = target.metadata
         fields = {
@@ -75,7 +75,7 @@ def event_name(object_name: str, time: MicroTime, number: int) -> str:
 
 
 def check_event_field(field: str, text: str) -> str:
-    """Return an action, a reason or an instance; ValueError for a text that every server refuses."""
+    """Return an action, a reason or an instance; raise ValueError for a text that every server refuses."""
     if not 0 < len(text.encode()) <= _MAX_FIELD:
         raise ValueError(f"the {field} of an Event must have 1 to {_MAX_FIELD} bytes: {text[:200]!r}")
     return text

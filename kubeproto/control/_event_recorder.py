@@ -13,7 +13,7 @@
 - The newest note is visible. A server refuses to change the note of an Event, so another note creates another
   Event, which continues the count.
 - A series has at most one request under way. Repetitions meanwhile are counted, and sent in the next request.
-- An object gets 25 requests at once and then one every 300 s, as in client-go, so that a hot loop does no
+- An object gets a burst of 25 requests, and then one every 300 s, as in client-go, so that a hot loop does no
   harm. Excess repetitions are counted if there is a series, and lost otherwise: Events are not a log.
 - A request that may have arrived is repeated unchanged, so "already exists" then means that it had arrived.
 - Permanently refused requests are dropped: nothing waits for an Event.

@@ -199,12 +199,13 @@ class Store(Generic[K]):
         return self._size
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, or None; `InvalidObject` if the server's object does not fit the type."""
+        """Return a new object, or None; raise `InvalidObject` if the server's object does not fit the
+        type."""
         entry = self._snapshot.get(key_of(name, namespace))
         return None if entry is None else self.read(entry)
 
     def read(self, entry: CachedObject, *, strict: bool = False) -> K:
-        """Return the object of an entry, decoded anew; `InvalidObject` if it does not fit the type."""
+        """Return the object of an entry, decoded anew; raise `InvalidObject` if it does not fit the type."""
         return decode(entry.raw, self.kind, strict=strict, resource=self.resource)
 
     def entry(self, key: str) -> CachedObject | None:
@@ -374,7 +375,7 @@ def _read_type_meta(raw: bytes) -> _TypeMeta:
     try:
         return _decode_type_meta(raw)
     except TooDeep:
-        texts = split_object(raw)
+        members = split_object(raw)
     return _decode_type_meta(
-        join_members({name: texts[name] for name in ("kind", "apiVersion") if name in texts})
+        join_members({name: members[name] for name in ("kind", "apiVersion") if name in members})
     )

@@ -87,11 +87,11 @@ _is_cached_head: Final = lru_cache(maxsize=256)(_is_head)
 
 
 def _reencode(raw: bytes) -> bytes:
-    texts = split_object(raw)
-    if "metadata" not in texts:
+    members = split_object(raw)
+    if "metadata" not in members:
         return raw
-    metadata = split_object(texts["metadata"])
+    metadata = split_object(members["metadata"])
     if metadata.pop("managedFields", None) is None:
         return raw
-    texts["metadata"] = Raw(join_members(metadata))
-    return join_members(texts)
+    members["metadata"] = Raw(join_members(metadata))
+    return join_members(members)

@@ -4,15 +4,15 @@
 
     nothing ── Begin ──► [A], leaf by A
                             │ A ends within `overlap`
-                            │ Issue: the last leaf by A, unless the present leaf is fresh
-                            │ AddAuthority: from now on the key of A is gone
+                            │ Issue: the last leaf by A, unless the current leaf is fresh
+                            │ AddAuthority: the key of A is deleted
                             ▼
                          [A, B], leaf by A        every client must know B before it is used
-                            │ B has been published for `settle`
+                            │ B has been published for `propagation`
                             │ Issue
                             ▼
                          [A, B], leaf by B        servers may still present the leaf by A
-                            │ `settle` later
+                            │ `propagation` later
                             │ Retire
                             ▼
                          [B], leaf by B
@@ -25,7 +25,7 @@ other leaf can be issued until the successor is known, and publishing it may tak
 single write, and the written objects contain the state: another leader continues from there.
 
 A leader whose clock was ahead leaves certificates that are not valid yet. A certificate that becomes valid
-within `settle` is used; a later one is replaced, because no client accepts it until then.
+within `propagation` is used; a later one is replaced, because no client accepts it until then.
 
 Times are Unix times. The machine makes no keys and no certificates: the driver that performs the actions
 does.
@@ -56,22 +56,22 @@ _DAY: Final = 86400.0
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
-    """How long certificates are valid, in seconds.
+    """The periods of a renewal, in seconds.
 
     An authority gets a successor `overlap` before its end. A change reaches every client and server within
-    `settle`: kubelets need a minute or two for a Secret.
+    `propagation`: kubelets need a minute or two for a Secret.
     """
 
     authority: float = 365 * _DAY
     leaf: float = 90 * _DAY
     overlap: float = 120 * _DAY
-    settle: float = 600.0
+    propagation: float = 600.0
 
     def __post_init__(self) -> None:
-        if not 0 < 3 * self.settle < self.leaf <= self.overlap < self.authority:
+        if not 0 < 3 * self.propagation < self.leaf <= self.overlap < self.authority:
             raise ValueError(
-                "lifetimes must satisfy 3 * settle < leaf <= overlap < authority: an authority must outlive"
-                " its leaves, and a change must settle before the next change"
+                "lifetimes must satisfy 3 * propagation < leaf <= overlap < authority: an authority must outlive"
+                " its leaves, and a change must reach every client before the next change"
             )
 
 
@@ -145,8 +145,8 @@ def decide(
     if not _is_usable(leaf, now, lifetimes) or leaf.issuer not in issuers:
         return Issue()  # no client accepts the present leaf, so waiting would not help
     if leaf.issuer != newest.id:
-        settled_at = published.get(newest.id, now) + lifetimes.settle
-        return Issue() if now >= settled_at else Wait(settled_at)
+        known_at = published.get(newest.id, now) + lifetimes.propagation
+        return Issue() if now >= known_at else Wait(known_at)
     third = (leaf.not_after - leaf.not_before) / 3
     renew_at, succeed_at = leaf.not_after - third, newest.not_after - lifetimes.overlap
     if not hosts <= leaf.hosts or now >= renew_at:
@@ -157,10 +157,10 @@ def decide(
         return AddAuthority() if fresh else Issue()
     if len(chain.authorities) == 1:
         return Wait(min(succeed_at, renew_at))
-    retire_at = leaf.not_before + lifetimes.settle
+    retire_at = leaf.not_before + lifetimes.propagation
     return Retire() if now >= retire_at else Wait(min(succeed_at, renew_at, retire_at))
 
 
 def _is_usable(certificate: TrustedAuthority | Leaf, now: float, lifetimes: Lifetimes) -> bool:
-    """Return whether a certificate is valid, or will be within `settle`."""
-    return certificate.not_before - lifetimes.settle <= now < certificate.not_after
+    """Return whether a certificate is valid, or will be within `propagation`."""
+    return certificate.not_before - lifetimes.propagation <= now < certificate.not_after

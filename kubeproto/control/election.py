@@ -42,9 +42,10 @@ Rules
   the same spec, and acquires the lease when that is longer than the duration in the spec. Renewing changes
   the spec.
 - A leader acts from `StartLeading` to its `until`: the renew deadline after a time before which the last
-  successful write was not sent. Others observed that write later, and wait longer. So no two act at once, as
-  long as no clock runs faster than another by lease duration / renew deadline, 1.5 by default. Pauses, delays
-  and lost responses do not change that. client-go counts from the response, and adds a retry period.
+  successful write was not sent. Others observed that write later, and wait longer. So no two lead at the same
+  time, as long as no clock runs faster than another by lease duration / renew deadline, 1.5 by default.
+  Pauses, delays and lost responses do not change that. client-go counts from the response, and adds a retry
+  period.
 - A driver cancels the work at `until` by itself, then steps with `LeaseExpired`. Any other event after that
   moment is processed as if `LeaseExpired` had come first.
 - A leader that reads another name in the lease, or no name, or no lease, has lost it: another candidate may

@@ -115,7 +115,7 @@ PatchResult: TypeAlias = Patched | ReadAgain | Failed
 
 
 def decide(obj: KubeObject, finalizer: str) -> Decision:
-    """Return what this finalizer requires now; ValueError for an invalid name of a finalizer."""
+    """Return what this finalizer requires now; raise ValueError for an invalid name of a finalizer."""
     check_finalizer(finalizer)
     present, uid = obj.metadata.finalizers, obj.metadata.uid
     match finalizer in present, obj.metadata.deletion_timestamp is not None:

@@ -75,9 +75,9 @@ def duplicate(field: str, value: Any) -> Violation:
 
 def unsupported(field: str, value: Any, supported: Sequence[Any]) -> Violation:
     """Return the violation for a value that is not in the list of supported values."""
-    texts = (format_value(value if isinstance(value, str) else format_value(value)) for value in supported)
+    values = (format_value(value if isinstance(value, str) else format_value(value)) for value in supported)
     return Violation(
-        "FieldValueNotSupported", field, value, f"supported values: {', '.join(texts)}" if supported else ""
+        "FieldValueNotSupported", field, value, f"supported values: {', '.join(values)}" if supported else ""
     )
 
 

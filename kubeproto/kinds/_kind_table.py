@@ -84,7 +84,7 @@ class KindTable(Struct, frozen=True, kw_only=True):
     releases: dict[str, ReleaseDifferences] = {}  # older releases, by number such as 1.30
 
     def type_of(self, gvk: GroupVersionKind) -> str:
-        """Return the name of the type of a kind; KeyError if it is not a built-in kind."""
+        """Return the name of the type of a kind; raise KeyError if it is not a built-in kind."""
         for name, type_ in self.types.items():
             if type_.gvk == gvk:
                 return name

@@ -60,7 +60,7 @@ def decode(
     checked: bool = False,
     resource: Resource | None = None,
 ) -> T:
-    """Read a JSON value as this type; `InvalidObject` if it does not fit.
+    """Read a JSON value as this type; raise `InvalidObject` if it does not fit.
 
     An object is read lazily: a part that does not fit raises the error when it is used. With `strict`, spec,
     status and all other fields of the kind are typed immediately; labels, annotations, owners and managed

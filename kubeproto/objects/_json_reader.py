@@ -29,7 +29,7 @@ class TooDeep(InvalidObject):
 
 
 class Reader(Generic[T]):
-    """Reads JSON as a type; `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
+    """Reads JSON as a type; raise `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
 
     # Two readers read each event of a controller; a slot is faster than the attribute of an instance dict.
     __slots__ = ("_decode", "_decoder", "_owner", "_type")

@@ -100,7 +100,7 @@ class Selector(msgspec.Struct, frozen=True):
         return cls.of(labels) & cls(tuple(_from_expression(expression) for expression in expressions))
 
     def to_object(self) -> dict[str, Any]:
-        """Return the API's object form; ValueError for `>` and `<`, which it does not have."""
+        """Return the API's object form; raise ValueError for `>` and `<`, which it does not have."""
         labels: dict[str, str] = {}
         expressions: list[dict[str, Any]] = []
         for requirement in self.requirements:

@@ -294,7 +294,7 @@ def find_text(obj: Any, meta: Any, span: Span) -> bytes:
 
 
 def _search_text(obj: Any, meta: Any, span: Span) -> bytes:
-    """Return the text of an object in an unusual line; `InvalidObject` if the line is broken."""
+    """Return the text of an object in an unusual line; raise `InvalidObject` if the line is broken."""
     try:
         text = extract_object(line_of(span))
         identity = _read_metadata(text)

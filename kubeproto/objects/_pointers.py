@@ -28,12 +28,12 @@ def format_pointer(parts: Iterable[str | int]) -> str:
 
 
 def resolve_pointer(document: Any, pointer: str) -> Any:
-    """Return the value at `pointer`; LookupError if there is none."""
+    """Return the value at `pointer`; raise LookupError if there is none."""
     return find(document, parse_pointer(pointer))
 
 
 def find(document: Any, parts: Iterable[str]) -> Any:
-    """Return the value at a path that is already parsed; LookupError if there is none."""
+    """Return the value at a path that is already parsed; raise LookupError if there is none."""
     for part in parts:
         if is_object(document):
             document = member(document, part)

@@ -72,7 +72,7 @@ class Quantity(Amount):
         return _divide_away_from_zero(self._count, _ONE // 1000)
 
     def __int__(self) -> int:
-        """Return the exact integer; ValueError if there is a fraction."""
+        """Return the exact integer; raise ValueError if there is a fraction."""
         integer, fraction = divmod(self._count, _ONE)
         if fraction:
             raise ValueError(f"{self!r} is not a whole number; to_integer() rounds")

@@ -22,7 +22,7 @@ def compare_versions(a: str, b: str) -> int:
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Return whether `version` comes after `than`; ValueError if they have no order."""
+    """Return whether `version` comes after `than`; raise ValueError if they have no order."""
     return compare_versions(version, than) > 0
 
 

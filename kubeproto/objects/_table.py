@@ -12,7 +12,7 @@ from ._codec import decode
 from ._depths import Dynamic
 from ._object_meta import ListMeta, ObjectMeta
 
-# As in kubectl: the minimum width of a column, and the blanks between two columns.
+# As in kubectl: the minimum width of a column, and the spaces between two columns.
 _MIN_WIDTH: Final = 6
 _GAP: Final = 3
 

@@ -47,7 +47,8 @@ class Shard(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Parse the string form; `InvalidRequest` for a text that a server would refuse with a mere 500."""
+        """Parse the string form; raise `InvalidRequest` for a text that a server would refuse with a mere
+        500."""
         parts = text.split("||")
         matches = [match for part in parts if (match := re.fullmatch(_RANGE_PATTERN, part, re.ASCII))]
         keys = {match[1] for match in matches}

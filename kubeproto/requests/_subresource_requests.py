@@ -92,7 +92,7 @@ class SubresourceVerbs(Generic[K_co]):
 
     @property
     def scale(self: ScaleApi) -> Subresource[Scale]:
-        """The wanted number of replicas, for any kind. A server omits 0, so None means 0."""
+        """The desired number of replicas, for any kind. A server omits 0, so None means 0."""
         from ..kinds.autoscaling_v1 import Scale
 
         check_subresource(self.kind, self.resource, "scale")

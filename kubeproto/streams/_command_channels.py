@@ -162,7 +162,7 @@ class Process:
             await self._socket.send(message)
 
     async def end_stdin(self) -> None:
-        """End its stdin, like closing a pipe; a `LocalProtocolError` if the server supports only v4."""
+        """End its stdin, like closing a pipe; raise `LocalProtocolError` if the server supports only v4."""
         await self._socket.send(self._channels.end_stdin())
 
     async def resize(self, width: int, height: int) -> None:

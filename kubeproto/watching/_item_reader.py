@@ -158,7 +158,7 @@ class ItemReader(Generic[K]):
     def read_in_one_pass(self, body: bytes) -> ObjectList[K] | None:
         """Read a page in a single pass; return None if its items must be read separately.
 
-        The texts of the items are cut out of the page when the first of them is needed.
+        The JSON of the items is cut out of the page when it is first needed.
         """
         if not self._views.lazy or (self._strict and self._plain is Dynamic):
             return None
@@ -167,13 +167,13 @@ class ItemReader(Generic[K]):
         except InvalidObject:
             return None
         items: list[K] = self.items_of(page)
-        texts = PageItems(body)
+        page_items = PageItems(body)
         resource = None if self._views.pinned else self._default_resource
         for index, obj in enumerate(items):
             meta = obj.metadata
             if not meta.name:
                 return None
-            force_setattr(meta, SOURCE, PageItem(texts, index))
+            force_setattr(meta, SOURCE, PageItem(page_items, index))
             if resource is not None:
                 fill_in_kind(obj, resource, self._views)
         return ObjectList(items=items, metadata=page.metadata)

@@ -82,7 +82,8 @@ _event_reader: Final[Reader[RecordedEvent]] = Reader(RecordedEvent)
 
 
 def read_recording(data: bytes) -> WatchRecording:
-    """Return the recording in a file, without an unfinished last line; ValueError if a line is invalid."""
+    """Return the recording in a file, without an unfinished last line; raise ValueError if a line is
+    invalid."""
     lines = data.split(b"\n")
     try:
         head = _head_reader.read(lines[0])

@@ -77,9 +77,7 @@ def _reason(state: State, now: float) -> str:
                 " initial-events-end bookmark"
             )
         case Listing(paging=pager.Following(), count=count):
-            return f"a further page of a list has been requested after {count} objects" + _after_failure(
-                state
-            )
+            return f"the next page of a list was requested after {count} objects" + _after_failure(state)
         case Listing():
             return "a list has been requested" + _after_failure(state)
 

@@ -43,7 +43,7 @@ from .pager import Discard, Failed, Replace, Stage
 
 # Streaming lists without an initial-events-end bookmark, after which no more are requested of an endpoint.
 MISSING_ENDS: Final = 3
-LAG: Final = 10.0  # seconds; the bookmark follows the initial events at once, so this is generous
+LAG: Final = 10.0  # seconds; the bookmark follows the initial events immediately, so this is generous
 SILENCE: Final = 30.0  # seconds without an event, after which the next one is the bookmark or comes too late
 
 NO_BOOKMARK_IN_SILENCE: Final = Garbled(

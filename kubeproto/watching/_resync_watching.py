@@ -70,7 +70,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
             now - opened_at < SHORT and version == start_version
         ):
             # Without a delay a proxy that hangs up politely would be asked in a tight loop.
-            context = fail(_settle(state, now), "watch", "the watch ended at once with nothing new", now)
+            context = fail(_settle(state, now), "watch", "the watch ended immediately, without an event", now)
             return to_opening(context, now, report(context), wait=wait_for(context, None))
         case Watching(), Closed():
             # The server ends each watch after its timeout: no failure, and no delay.

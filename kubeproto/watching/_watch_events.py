@@ -26,7 +26,7 @@ class Added(
 
     @property
     def raw(self) -> bytes:
-        """The object's JSON as the server sent it; `InvalidObject` if it is broken."""
+        """The object's JSON as the server sent it; raise `InvalidObject` if it is broken."""
         return _text(self.object)
 
 
@@ -39,7 +39,7 @@ class Modified(
 
     @property
     def raw(self) -> bytes:
-        """The object's JSON as the server sent it; `InvalidObject` if it is broken."""
+        """The object's JSON as the server sent it; raise `InvalidObject` if it is broken."""
         return _text(self.object)
 
 
@@ -52,7 +52,7 @@ class Deleted(
 
     @property
     def raw(self) -> bytes:
-        """The object's JSON as the server sent it; `InvalidObject` if it is broken."""
+        """The object's JSON as the server sent it; raise `InvalidObject` if it is broken."""
         return _text(self.object)
 
 

@@ -113,7 +113,7 @@ class First(Struct, frozen=True, gc=False):
 
 
 class Following(Struct, frozen=True, gc=False):
-    """A further page has been requested.
+    """The next page was requested.
 
     `pages` have arrived, the last `empty_pages` of them without an object; `first_object` names the first
     object of the last page.

@@ -51,8 +51,8 @@ The arms of a phase are in one file: streaming lists in `_resync_streaming`, pla
 Rules
 
 - Objects do not pass through here. The driver summarizes a chunk (`Received`), steps, and then does what the
-  actions say: `Stage` the chunk, or `Update` with it. `Replace` shows the staged snapshot at once, so no
-  reader ever sees half of one; until then readers keep the old snapshot and its `version`.
+  actions say: `Stage` the chunk, or `Update` with it. `Replace` publishes the staged snapshot atomically, so
+  no reader ever sees half of one; until then readers keep the old snapshot and its `version`.
 - After a 410 a relist asks for the last version or newer, which spares the server; only if that is refused
   too, for the latest one. If the version would always be refused (Rejected), or the snapshot must be newer (a
   lost event, an object that cannot be read, a refresh that the program asked for), the relist asks for the
@@ -67,7 +67,7 @@ Rules
 - Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
   minute. A list that worked does not reset the failures, so list, watch and 410 cannot spin at full speed.
 - Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
-  none. So whatever a server does, it gets at most ten requests at once and then one a second.
+  none. So a server gets at most a burst of ten requests, and then one per second, whatever it responds.
 - Bookmarks come about every minute and distinguish a quiet connection from a dead one: after 75 s without an
   event the watch is closed. Bytes without an event prove nothing: a server could send one now and then
   forever. A list must deliver an object every 60 s. It takes two mute watches in a row to find out that a
@@ -76,7 +76,8 @@ Rules
   open forever.
 - A watch that opens, and fails on the server's side five times in a row without progress, fails because of
   something at that version: a relist follows. While a server does not let a watch open, the machine retries.
-- After 401, 403, 404 and for wrong requests it waits at least ten seconds and retries: rights and kinds may
+- After 401, 403, 404 and for wrong requests it waits at least ten seconds and retries: permissions and kinds
+may
   appear.
 - The machine uses no randomness. A request has the earliest and the latest time for it, and the driver
   draws the time between them, as it draws the length of a watch. So a row of the test table shows both

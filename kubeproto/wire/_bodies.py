@@ -48,7 +48,7 @@ class Body(Protocol):
         ...
 
     def close(self) -> None:
-        """Handle the end of the connection: a `TransportError` if the body is incomplete."""
+        """Handle the end of the connection; raise `TransportError` if the body is incomplete."""
         ...
 
 
@@ -154,7 +154,7 @@ class ChunkedBody:
         while (end := find(b"\r\n", offset, offset + _MAX_LINE)) >= 0:
             line = data[offset:end]
             try:
-                # int() would also take a sign, blanks, underscores and 0x.
+                # int() would also accept a sign, spaces, underscores and 0x.
                 is_plain = line.isalnum() and line[0] != _ZERO and end - offset <= _MAX_DIGITS
                 size = int(line, 16) if is_plain else 0
             except ValueError:
@@ -207,7 +207,8 @@ class ChunkedBody:
 
 
 def open_body(method: str, status: int, headers: Headers) -> Body:
-    """Return the reader for the body of a response; `RemoteProtocolError` if its head contradicts itself."""
+    """Return the reader for the body of a response; raise `RemoteProtocolError` if its head contradicts
+    itself."""
     codings = _values(headers, "transfer-encoding")
     if codings and [coding.lower() for coding in codings] != ["chunked"]:
         raise RemoteProtocolError(f"the transfer encoding of the response is {', '.join(codings)[:80]!r}")

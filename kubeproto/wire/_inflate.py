@@ -12,7 +12,7 @@ The limit has two parts, because a watch may live for days and no total fits it:
   earns faster than it spends, and keeps its allowance forever; a bomb spends it once. Short bodies may be of
   any density: a ConfigMap of a single letter reaches 300 to 1, and deflate ends at about 1,030.
 
-Both are checked while inflating: zlib may return a byte more than the limit, and no further. For comparison:
+Both are checked while inflating: zlib returns at most one byte more than the limit. For comparison:
 Go's client, urllib3 and httpx have no limit at all.
 
 Only another member may follow a member. Go's reader refuses zero padding too, and no HTTP server
@@ -71,7 +71,7 @@ class Inflater:
         return b"".join(inflated)
 
     def finish(self) -> None:
-        """Handle the end of the body: `RemoteProtocolError` inside a member."""
+        """Handle the end of the body; raise `RemoteProtocolError` if it is inside a member."""
         if self._member is not None:
             raise RemoteProtocolError("the body ends inside a gzip member")
 
@@ -102,7 +102,7 @@ class Inflater:
 
 
 class IdentityInflater:
-    """Replaces an `Inflater` for bodies that are not compressed."""
+    """The form of `Inflater` for bodies without compression: it returns each chunk unchanged."""
 
     __slots__ = ()
 
@@ -119,7 +119,7 @@ def open_inflater(
 ) -> Inflater | IdentityInflater:
     """Return the inflater of a body with these headers.
 
-    `RemoteProtocolError` for an encoding that was not requested.
+    Raise `RemoteProtocolError` for an encoding that was not requested.
     """
     codings = _codings(headers)
     if not codings:

@@ -17,21 +17,21 @@ from .._api_errors import ApiError, api_error
 from .._errors import RemoteProtocolError
 from .._reasons import reason_of
 from ..objects import Status, StatusCause, StatusDetails
-from ._confidential import SecretScrubber
 from ._inflate import inflate
+from ._secret_scrubber import SecretScrubber
 from ._transport import Headers, RawRequest
 
 # Go's client keeps as much of a foreign body; enough to recognise a proxy's page.
 _MAX_QUOTE: Final = 2048
 
-# A refusal may be compressed, but none is this long.
+# The limit for the inflated body of a refusal.
 _MAX_REFUSAL: Final = 4 << 20
 
 # The limits for reading a refusal, in bytes and seconds: the received part contains the reason.
 MAX_REFUSAL: Final = 1 << 20
 REFUSAL_TIME: Final = 10.0
 
-# A server that asks for more than a day is mistaken, and a clock must not overflow because of it.
+# A longer wait than a day must be a mistake of the server, and a clock must not overflow because of it.
 _MAX_WAIT: Final = 86_400.0
 
 # RFC 7234, 5.5: code, agent, text in quotes with escapes, perhaps a date in quotes; then a comma or the end.
@@ -39,32 +39,34 @@ _WARNING: Final = r'\s*(?:,\s*)*\d{3} [^\s,"]+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\
 
 
 def header(headers: Headers, name: str) -> str:
-    """Return the first value of a header, whatever the case of its name; empty if absent."""
+    """Return the first value of a header, in any case of letters; empty if there is none."""
     name = name.lower()
     return next((value for key, value in headers if key.lower() == name), "")
 
 
 def warnings(headers: Headers, request: RawRequest | None = None) -> tuple[str, ...]:
-    """Return the texts of the `Warning` headers. A text that breaks the syntax is returned unchanged.
+    """Return the messages of the `Warning` headers. A value with invalid syntax is returned unchanged.
 
     With the request, no value of a sent Secret is quoted.
     """
-    texts = tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
-    if not texts or request is None:
-        return texts
-    confidential = SecretScrubber(request)
-    return tuple(confidential.scrub(text) for text in texts)
+    messages = tuple(
+        message for key, value in headers if key.lower() == "warning" for message in _parse_warnings(value)
+    )
+    if not messages or request is None:
+        return messages
+    scrubber = SecretScrubber(request)
+    return tuple(scrubber.scrub(message) for message in messages)
 
 
-def _warnings(value: str) -> list[str]:
+def _parse_warnings(value: str) -> list[str]:
     pattern = re.compile(_WARNING)
-    texts: list[str] = []
+    messages: list[str] = []
     offset = 0
     while match := pattern.match(value, offset):
-        texts.append(re.sub(r"\\(.)", r"\1", match[1]))
+        messages.append(re.sub(r"\\(.)", r"\1", match[1]))
         offset = match.end()
     invalid = value[offset:].strip(" \t,")
-    return [*texts, invalid] if invalid else texts
+    return [*messages, invalid] if invalid else messages
 
 
 def retry_after(headers: Headers, status: Status) -> float | None:
@@ -110,12 +112,12 @@ def refusal(request: RawRequest, code: int, headers: Headers, body: bytes) -> Ap
 
     It names the path, never the query or a header, and quotes no value of a sent Secret.
     """
-    status = SecretScrubber(request).status(read_status(code, headers, body, method=request.method))
+    status = SecretScrubber(request).scrub_status(read_status(code, headers, body, method=request.method))
     return api_error(status, request=request.label, retry_after=retry_after(headers, status))
 
 
 def _inflate_once(headers: Headers, body: bytes) -> bytes:
-    # Some HTTP libraries inflate a body and leave the header that says it is compressed.
+    # Some HTTP libraries inflate a body and do not remove the Content-Encoding.
     inflated = "gzip" in header(headers, "content-encoding").lower() and not body.startswith(b"\x1f\x8b")
     return body if inflated else inflate(headers, body, max_size=_MAX_REFUSAL)
 

@@ -26,7 +26,7 @@ class UpgradeRequest(RawRequest, frozen=True, kw_only=True):
     __repr__ = RawRequest.__repr__
 
     def accepted(self, headers: Headers) -> str:
-        """Return the protocol that a 101 chose; `RemoteProtocolError` if it was not offered."""
+        """Return the protocol that a 101 chose; raise `RemoteProtocolError` if it was not offered."""
         chosen = header(headers, "sec-websocket-protocol")
         if chosen not in self.protocols:
             offered = ", ".join(self.protocols)

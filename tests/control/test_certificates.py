@@ -10,7 +10,7 @@ from hypothesis import example, given, strategies as st
 
 from kubeproto.control import certificates as c
 
-SPAN: Final = c.Lifetimes(authority=1000.0, leaf=90.0, overlap=120.0, settle=10.0)
+SPAN: Final = c.Lifetimes(authority=1000.0, leaf=90.0, overlap=120.0, propagation=10.0)
 HOSTS: Final = frozenset(("hooks.default.svc",))
 A: Final = c.TrustedAuthority("A", 0.0, 1000.0)
 B: Final = c.TrustedAuthority("B", 880.0, 1880.0)
@@ -73,7 +73,12 @@ def test_a_row(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"settle": 0.0}, {"settle": 30 * 86400.0}, {"leaf": 130 * 86400.0}, {"overlap": 400 * 86400.0}],
+    [
+        {"propagation": 0.0},
+        {"propagation": 30 * 86400.0},
+        {"leaf": 130 * 86400.0},
+        {"overlap": 400 * 86400.0},
+    ],
 )
 def test_lifetimes_that_would_leave_a_gap_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must satisfy"):
@@ -161,11 +166,11 @@ class Years:
             assert all(leaf_.issuer in ids for ids in trusted)
 
 
-LAG: Final = SPAN.settle / 2
+LAG: Final = SPAN.propagation / 2
 # A leaf that was new when the next authority was added has 60 seconds left. Until a leaf of that authority is
 # in use everywhere, four delays pass: its publication, two wake-ups of the leader, 10 seconds to settle, and
 # the lag.
-SPARE_TIME: Final = 60.0 - 2 * SPAN.settle - LAG - 0.5
+SPARE_TIME: Final = 60.0 - 2 * SPAN.propagation - LAG - 0.5
 
 
 @st.composite

@@ -41,7 +41,7 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
         (Lagging(OLD, "", 80.0, 95.0, 4), ("a streaming list has gone on with live events for 5 s "
          "without its initial-events-end bookmark")),
         (Listing(NEW, FIRST), "a list has been requested"),
-        (Listing(NEW, SECOND, 500), "a further page of a list has been requested after 500 objects"),
+        (Listing(NEW, SECOND, 500), "the next page of a list was requested after 500 objects"),
         (Opening(DOWN), ("a watch is being opened, after 3 failures in a row; "
          "the last: connection refused")),
         (Ended(OLD), "it has been stopped"),

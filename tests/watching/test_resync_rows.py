@@ -123,7 +123,7 @@ def test_r_06_after_a_stop_nothing_is_stored() -> None:
 def test_r_08_and_r_09_a_watch_that_ends_within_a_second_without_events_is_reported_as_a_failure() -> None:
     for lasts in (0.0, 0.9):
         driver = play(Page(1), Stream(lasts=lasts))
-        assert [t.text for t in driver.failures] == ["the watch ended at once with nothing new"]
+        assert [t.text for t in driver.failures] == ["the watch ended immediately, without an event"]
         assert isinstance(driver.planned, SendWatch)
 
 

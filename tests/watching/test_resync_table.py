@@ -513,7 +513,7 @@ row(
 row("ends", watching(opened=99.0), Closed(), Opening(after_request(OLD)), send_watch("7"))
 nine = context(version="9")
 row("ends soon with news", watching(nine, "7", 99.5), Closed(), Opening(after_request(nine)), send_watch("9"))
-short = SyncFailure(NOW, "watch", "the watch ended at once with nothing new")
+short = SyncFailure(NOW, "watch", "the watch ended immediately, without an event")
 for name, opened in (("immediately", 99.5), ("before its start, by a clock set back", 5000.0)):
     row(
         f"ends {name}", watching(opened=opened), Closed(),

@@ -25,7 +25,7 @@ from kubeproto_runtime.webhooks._issued_certificates import apply_decision, auth
 from kubeproto_serve import serve
 
 ADDRESS = WebhookAddress(namespace="default", service="hooks")
-SHORT = c.Lifetimes(authority=20_000.0, leaf=3_000.0, overlap=4_000.0, settle=300.0)
+SHORT = c.Lifetimes(authority=20_000.0, leaf=3_000.0, overlap=4_000.0, propagation=300.0)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -261,7 +261,7 @@ def test_a_leader_that_leads_again_does_not_know_which_authorities_were_publishe
                     await anyio.sleep(50)
                 await anyio.sleep(50)
                 term.cancel_scope.cancel()
-            await anyio.sleep(SHORT.settle)
+            await anyio.sleep(SHORT.propagation)
             cluster.put(shipped[0])  # without a bundle
             async with anyio.create_task_group() as term:
                 term.start_soon(candidate().renew)
@@ -269,7 +269,7 @@ def test_a_leader_that_leads_again_does_not_know_which_authorities_were_publishe
                 term.cancel_scope.cancel()
             assert len(set(bundles(cluster, shipped))) == 1
             client.start(first.renew())
-            await anyio.sleep(SHORT.settle - 30)
+            await anyio.sleep(SHORT.propagation - 30)
             oldest, newest = (await chain()).authorities
             assert (await chain()).leaf.issuer == oldest.id
             await anyio.sleep(60)
@@ -348,7 +348,7 @@ def test_an_authority_issues_nothing_before_all_bundles_have_it(backend: Backend
             await anyio.sleep(60)
             binding = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
             cluster.remove(binding, "leader", "")
-            await anyio.sleep(SHORT.authority - SHORT.overlap + 3 * SHORT.settle)
+            await anyio.sleep(SHORT.authority - SHORT.overlap + 3 * SHORT.propagation)
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
             assert len(chain.authorities) == 2

@@ -34,7 +34,7 @@ TIMEOUT: Final = 120.0
 # Seconds until the clock advances again: a decision may depend on bundles that were published before.
 STEP_TIMEOUT: Final = 2.0
 DAY: Final = timedelta(days=1)
-LIFETIMES: Final = {"authority": 90.0, "leaf": 60.0, "overlap": 60.0, "settle": 1.0}  # days
+LIFETIMES: Final = {"authority": 90.0, "leaf": 60.0, "overlap": 60.0, "propagation": 1.0}  # days
 TIMEOUT_PARAMETER: Final = re.compile(r"timeout=(\d+)s")
 DENIED: Final = 'admission webhook "validate.books.webhooks.test" denied the request: '
 

@@ -87,7 +87,7 @@ class AsyncioByteStream:
         return self._closed or self._protocol.readable
 
     def close(self) -> None:
-        """Close the socket at once; HTTP detects a truncated response without TLS's closing alert."""
+        """Close the socket immediately; HTTP detects a truncated response without TLS's closing alert."""
         self._closed = True
         self._protocol.close()
 

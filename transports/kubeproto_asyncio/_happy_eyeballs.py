@@ -18,7 +18,7 @@ _ATTEMPT_DELAY: Final = 0.25
 
 
 async def connect_socket(host: str, port: int) -> socket.socket:
-    """Connect to the first address of the host that accepts; an `OSError` if none does."""
+    """Connect to the first address of the host that accepts; raise `OSError` if none does."""
     addresses = await _resolve(host, port)
     if len(addresses) == 1:
         return await _connect(addresses[0])

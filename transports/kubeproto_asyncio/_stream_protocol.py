@@ -87,7 +87,7 @@ class StreamProtocol(asyncio.Protocol):
             raise self._failure or ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
 
     def close(self) -> None:
-        """Close the socket at once; unsent bytes are discarded."""
+        """Close the socket immediately; unsent bytes are discarded."""
         if self._transport is not None:
             # asyncio closes it in the next pass of the loop; the server is notified now.
             with suppress(OSError):

@@ -36,5 +36,5 @@ class ByteStream(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the connection at once, also during another call."""
+        """Close the connection immediately, also during another call."""
         ...

@@ -153,7 +153,8 @@ class Exchange:
             event = self._h11.next_event()
             if not isinstance(event, h11.Response | h11.InformationalResponse):
                 return b""
-            # h11 limits a head only while it is incomplete, so it accepts any head that arrives at once.
+            # h11 limits a head only while it is incomplete, so it accepts a head of any length that arrives
+            # in a single chunk.
             unread_size = len(self._h11.trailing_data[0])
             if self._head_size - unread_size > self._max_head:
                 raise RemoteProtocolError(f"the head of the response is longer than {self._max_head} bytes")

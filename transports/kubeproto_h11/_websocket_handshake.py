@@ -32,7 +32,7 @@ class WebSocketHandshake:
         )
 
     def accept(self, response: ResponseHead) -> str:
-        """Return the subprotocol that a 101 selects; a `RemoteProtocolError` if the 101 is invalid."""
+        """Return the subprotocol that a 101 selects; raise `RemoteProtocolError` if the 101 is invalid."""
         headers = response.headers
         if header(headers, "upgrade").lower() != "websocket":
             raise RemoteProtocolError("the server switches to another protocol than WebSocket")

@@ -81,7 +81,7 @@ class _NamedContext(ssl.SSLContext):
 
 
 def server_context(connection: Connection) -> _NamedContext:
-    """Return the context for a server; a `ConfigError` if a certificate cannot be read."""
+    """Return the context for a server; raise `ConfigError` if a certificate cannot be read."""
     context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
     context.sslobject_class = _GreedySSLObject
     context.tls_name, context.connection = connection.tls_name, connection

@@ -61,7 +61,7 @@ def _client_context(connection: Connection) -> ssl.SSLContext:
 
 
 def trust_authorities(context: ssl.SSLContext, connection: Connection) -> None:
-    """Trust the CA of the connection, or the system's; a `ConfigError` if it cannot be read."""
+    """Trust the CA of the connection, or the system's; raise `ConfigError` if it cannot be read."""
     # The context is not from `ssl.create_default_context`: since Python 3.13 that refuses a CA without a key
     # identifier, and many clusters have such a CA.
     # As in Go, a certificate of the CA's file is trusted even if it is not a root.
@@ -82,7 +82,7 @@ def trust_authorities(context: ssl.SSLContext, connection: Connection) -> None:
 
 
 def load_client_certificate(context: ssl.SSLContext, connection: Connection) -> None:
-    """Present the client certificate of the connection; a `ConfigError` if it or its key is invalid."""
+    """Present the client certificate of the connection; raise `ConfigError` if it or its key is invalid."""
     import tempfile  # it imports compression modules, and only a client certificate needs it
 
     # OpenSSL reads a key only from a file. The folder is readable only by this user, and removed at once.

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ssl
 from typing import Final
 
-MAX_RECORD: Final = 16 * 1024  # bytes that OpenSSL decrypts at once, at most
+MAX_RECORD: Final = 16 * 1024  # bytes; the maximum that OpenSSL decrypts in a single call
 
 
 class TlsSession:
-    """One TLS connection to the server `name`; a `ValueError` if that is not a name."""
+    """One TLS connection to the server `name`; raise `ValueError` if that is not a name."""
 
     def __init__(self, context: ssl.SSLContext, name: str) -> None:
         self.closed = False
@@ -76,7 +76,7 @@ class TlsStack:
 
     @property
     def outgoing(self) -> bytes:
-        """The bytes of TLS itself, which are sent without further encryption; returned once."""
+        """The bytes of TLS itself, which are sent without other encryption; returned once."""
         unsent, self._unsent = self._unsent, []
         return b"".join(unsent)
 

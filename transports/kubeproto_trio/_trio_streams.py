@@ -120,7 +120,7 @@ class TrioByteStream:
         return self._socket.fileno() < 0 or self._socket.is_readable()
 
     def close(self) -> None:
-        """Close the socket at once; HTTP detects a truncated response without TLS's closing alert."""
+        """Close the socket immediately; HTTP detects a truncated response without TLS's closing alert."""
         self._socket.close()
 
 

@@ -82,7 +82,7 @@ class TrioTransport:
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocketStream[TrioByteStream]]:
-        """Open a WebSocket for exec, attach or port-forward; an `ApiError` if the server refuses it.
+        """Open a WebSocket for exec, attach or port-forward; raise `ApiError` if the server refuses it.
 
         `timeout` limits the handshake, `idle` each later silence of the server, which also answers pings.
         """

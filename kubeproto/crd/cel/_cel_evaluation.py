@@ -74,8 +74,8 @@ def evaluate(
         source = rewrite(
             source, schema, root=root, optional_old=optional_old, guarded=guarded, condition=condition
         )
-    except RefusedRule as refusal:
-        raise CannotEvaluate(f"{refusal}; a server refuses the rule") from None
+    except RefusedRule as error:
+        raise CannotEvaluate(f"{error}; a server refuses the rule") from None
     except UnsupportedRule as limitation:
         raise CannotEvaluate(str(limitation)) from None
     kind = "DYN" if guarded or has_times(schema) else _KINDS.get(schema.get("type", ""), "DYN")

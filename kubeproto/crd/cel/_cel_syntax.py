@@ -96,7 +96,7 @@ class Ternary(Struct, frozen=True):
 Node = Literal | Name | Select | Index | Call | ListNode | MapNode | Unary | Binary | Ternary
 
 _TOKEN: Final = re.compile(
-    r"""(?P<blank>(?:[ \t\r\n\f]|//[^\n]*)+)
+    r"""(?P<whitespace>(?:[ \t\r\n\f]|//[^\n]*)+)
     |(?P<text>(?:[rR][bB]?|[bB][rR]?)?(?:\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}
         |"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*'))
     |(?P<float>(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?))
@@ -153,8 +153,8 @@ def write(node: Node, min_level: int = -1) -> str:
                 f"[{', '.join(('?' if optional else '') + write(element) for element, optional in elements)}]"
             )
         case MapNode(entries=entries):
-            texts = (f"{'?' if optional else ''}{write(k)}: {write(v)}" for k, v, optional in entries)
-            return f"{{{', '.join(texts)}}}"
+            members = (f"{'?' if optional else ''}{write(k)}: {write(v)}" for k, v, optional in entries)
+            return f"{{{', '.join(members)}}}"
         case Unary(operator=operator, operand=operand):
             text = f"{operator}{write(operand, _MEMBER_LEVEL)}"
             return f"({text})" if min_level > 0 else text
@@ -186,7 +186,7 @@ def _tokenize(source: str) -> list[tuple[str, str]]:
                 f"Syntax error: token recognition error at: {source[position : position + 10]!r}"
             )
         kind = "text" if raw else str(match.lastgroup)
-        if kind != "blank":
+        if kind != "whitespace":
             tokens.append((kind, match[0]))
         position = match.end()
     return tokens
@@ -201,7 +201,7 @@ class _Parser:
         self._depth = 0
 
     def expect_end(self) -> None:
-        """Refuse further tokens."""
+        """Refuse other tokens."""
         if self._position < len(self._tokens):
             raise CelSyntaxError(f"Syntax error: extraneous input {self._next!r} expecting <EOF>")
 

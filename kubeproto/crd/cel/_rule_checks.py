@@ -61,8 +61,8 @@ def _check_rule(
 ) -> Iterator[Violation]:
     try:
         rewrite(text, schema, root=root, optional_old=optional_old, condition=True)
-    except RefusedRule as refusal:
-        yield invalid(path, text, f"compilation failed: {refusal}")
+    except RefusedRule as error:
+        yield invalid(path, text, f"compilation failed: {error}")
     except UnsupportedRule:
         pass
     if uncorrelated is not None and _USES_OLD.search(text):

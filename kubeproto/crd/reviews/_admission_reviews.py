@@ -78,7 +78,7 @@ _read_review: Final = Reader[_Review](_Review).read
 
 
 def read_admission(body: bytes) -> AdmissionRequest:
-    """Return the request in an AdmissionReview; a `RemoteProtocolError` for any other body."""
+    """Return the request in an AdmissionReview; raise `RemoteProtocolError` for any other body."""
     try:
         review = _read_review(body)
     except InvalidObject as error:

@@ -42,7 +42,7 @@ _read_review: Final = Reader[_Review](_Review).read
 
 
 def read_conversion(body: bytes) -> ConversionRequest:
-    """Return the request in a ConversionReview; a `RemoteProtocolError` for any other body."""
+    """Return the request in a ConversionReview; raise `RemoteProtocolError` for any other body."""
     try:
         review = _read_review(body)
     except InvalidObject as error:

@@ -1,8 +1,8 @@
-"""The parts of a request that no error, warning or log may show: the values of Secrets, and tokens to review.
+"""`SecretScrubber`: removes the values of Secrets and reviewed tokens from errors and warnings.
 
 A server quotes refused values (``expected string, got &{1234}``), and so do its webhooks and policies. Errors
-and warnings end up in logs, in Events and on the screen of the user who planned a change, so the values are
-replaced where the text enters the program: in each Status and each warning about such a request.
+and warnings appear in logs, in Events and on screens, so the values are replaced when the program receives
+the text: in each Status and each warning about such a request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHORT: Final = 4
 
 
 class SecretScrubber:
-    """The secret values of a request; most requests have none."""
+    """Removes the secret values of a request from texts of the server."""
 
     def __init__(self, request: RawRequest) -> None:
         self._fields = _confidential_fields(request.target.partition("?")[0])
@@ -44,7 +44,7 @@ class SecretScrubber:
         self._unreadable = False
 
     def scrub(self, text: str) -> str:
-        """Return a server's text without the values."""
+        """Return a text without the secret values."""
         if not self._body or not text:
             return text
         if self._values is None:
@@ -55,8 +55,8 @@ class SecretScrubber:
             text = _hide(text, value)
         return text
 
-    def status(self, status: Status) -> Status:
-        """Return a Status whose strings do not show the values."""
+    def scrub_status(self, status: Status) -> Status:
+        """Return a Status without the secret values."""
         if not self._body:
             return status
         causes = tuple(
