@@ -70,8 +70,8 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not 0 < 3 * self.propagation < self.leaf <= self.overlap < self.authority:
             raise ValueError(
-                "lifetimes must satisfy 3 * propagation < leaf <= overlap < authority: an authority must outlive"
-                " its leaves, and a change must reach every client before the next change"
+                "lifetimes must satisfy 3 * propagation < leaf <= overlap < authority: an authority must"
+                " outlive its leaves, and a change must reach every client before the next change"
             )
 
 

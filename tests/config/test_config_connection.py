@@ -51,7 +51,7 @@ def test_a_server_url_is_split_into_its_parts(
         ("https://[::1]x", "no valid host"),
         ("https://::1", "no valid host"),
         ("https://h%41", "no valid host"),
-        ("https://h /", "a blank"),
+        ("https://h /", "a space"),
         ("https://h\n/", "a control character"),
         ("https://bücher", "beyond ASCII"),
         ("https://h/?x=1", "a query"),
