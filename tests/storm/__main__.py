@@ -1,7 +1,7 @@
-"""Runs storms: ``python -m storm --seeds 0:1000``, or ``--hours 8``; ``make storm`` calls it.
+"""Run storms: ``python -m storm --seeds 0:1000``, or ``--hours 8``; ``make storm`` calls it.
 
-Workers are processes of their own, each with every n-th seed, and send a line of JSON for each run. What is
-done is kept in `.cache/storm`, so a run that is interrupted goes on where it was.
+Workers are separate processes, each with every n-th seed, and send a line of JSON for each run. The progress
+is stored in `.cache/storm`, so that an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from msgspec.structs import replace
 ROOT: Final = Path(__file__).resolve().parents[2]
 STATE: Final = ROOT / ".cache/storm"
 HERE: Final = Path(__file__).resolve().parent
-LEAST: Final = 1000  # of each fault and of each arm, in a run of a million faults
+MIN_COUNT: Final = 1000  # of each fault and of each arm, in a run of a million faults
 MILLION: Final = 1_000_000
-JUDGED: Final = 30  # runs of a process: among fewer, a single one that needs much decides how it has grown
+MIN_RUNS: Final = 30  # runs of a process: among fewer, a single large run would determine the growth
 
 
 def main() -> int:
@@ -38,13 +38,13 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="go on with new seeds for so long")
     parser.add_argument("--faults", type=int, default=0, help="go on with new seeds until there were so many")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    one = "the run of this seed, or of this file in tests/storm/found"
-    parser.add_argument("--show", default="", metavar="RUN", help=f"print the transcript of {one}")
+    single_run = "the run of this seed, or of this file in tests/storm/found"
+    parser.add_argument("--show", default="", metavar="RUN", help=f"print the transcript of {single_run}")
     parser.add_argument(
         "--shrink",
         default="",
         metavar="RUN",
-        help=f"find the smallest run that fails as {one}, and keep it there",
+        help=f"find the smallest run that fails as {single_run}, and keep it there",
     )
     parser.add_argument("--backend", choices=("asyncio", "trio"))
     parser.add_argument("--duration", type=float, default=1800.0)
@@ -68,7 +68,8 @@ def through_sockets(arguments: argparse.Namespace) -> int:
     """Make runs through sockets, over each transport."""
     from .sockets import STACKS, play_sockets
 
-    logging.getLogger("kubeproto").propagate = False  # each cut is a warning, and the proxy counts them
+    # each interruption is a warning, and the proxy counts them
+    logging.getLogger("kubeproto").propagate = False
     logging.getLogger("kubeproto").addHandler(logging.NullHandler())
     start = int.from_bytes(os.urandom(4))
     first, last = map(int, arguments.seeds.split(":")) if arguments.seeds else (start, start + 10)
@@ -82,8 +83,8 @@ def through_sockets(arguments: argparse.Namespace) -> int:
                 f"seed {seed} over {stack.label}: {outcome.connections} connections ({met}),"
                 f" {outcome.written} writes acknowledged, {outcome.seconds:.1f} s\n"
             )
-            for found in outcome.violations:
-                sys.stdout.write(f"  found: {found}\n")
+            for finding in outcome.violations:
+                sys.stdout.write(f"  found: {finding}\n")
             sys.stdout.flush()
     sys.stdout.write(f"{(last - first) * len(STACKS)} runs, {failed} failed\n")
     return failed
@@ -93,7 +94,7 @@ def through_sockets(arguments: argparse.Namespace) -> int:
 
 
 def work(arguments: argparse.Namespace) -> int:
-    """Make the runs of one worker, a line of JSON for each."""
+    """Make the runs of a worker, with a line of JSON for each."""
     from . import arms
 
     arms.install()
@@ -105,15 +106,15 @@ def work(arguments: argparse.Namespace) -> int:
         from . import broken
 
         getattr(broken, arguments.broken)(broken.Patch())
-    for backend in get_args(Backend):  # what a process imports and caches at first is not growth
+    for backend in get_args(Backend):  # the first imports and caches of a process are not growth
         play(replace(draw(0, backend=backend, duration=20.0), replicas=2, credentials="exec"))
     arms.take()
     start, end, step = map(int, arguments.inside.split(":"))
     for seed in range(start, end, step):
         outcome = play(draw(seed, backend=arguments.backend, duration=arguments.duration))
-        found = [*outcome.violations, *play_machines(seed)]
+        findings = [*outcome.violations, *play_machines(seed)]
         line = {
-            "seed": seed, "backend": outcome.plan.backend, "counts": outcome.counts, "found": found[:5],
+            "seed": seed, "backend": outcome.plan.backend, "counts": outcome.counts, "found": findings[:5],
             "requests": outcome.requests, "seconds": outcome.seconds, "memory": _memory(),
             "digest": outcome.digest, "arms": arms.take(),
         }  # fmt: skip
@@ -123,7 +124,7 @@ def work(arguments: argparse.Namespace) -> int:
 
 
 def look(arguments: argparse.Namespace) -> int:
-    """Show one run, or shrink it."""
+    """Show a single run, or shrink it."""
     from .episode import Outcome, play
     from .plan import draw, read, write
     from .shrinking import in_words, shrink
@@ -135,18 +136,18 @@ def look(arguments: argparse.Namespace) -> int:
         plan = read(Path(which).read_bytes())
     outcome = play(plan, keep=True)
     if arguments.shrink and outcome.violations:
-        kept = HERE / "found" / f"seed-{plan.seed}.json"
-        kept.parent.mkdir(exist_ok=True)
+        plan_path = HERE / "found" / f"seed-{plan.seed}.json"
+        plan_path.parent.mkdir(exist_ok=True)
 
         def keep(smaller: Outcome) -> None:
-            kept.write_bytes(write(smaller.plan))
+            plan_path.write_bytes(write(smaller.plan))
             happenings, faults = len(smaller.plan.events), len(smaller.struck)
             sys.stdout.write(f"fails with {happenings} happenings and {faults} faults of requests\n")
             sys.stdout.flush()
 
         keep(outcome)
         outcome = shrink(outcome, on_smaller=keep)
-        sys.stdout.write(f"kept in {kept}\n{in_words(outcome)}\n")
+        sys.stdout.write(f"kept in {plan_path}\n{in_words(outcome)}\n")
     elif arguments.shrink:
         sys.stdout.write(f"{in_words(outcome, lines=0)}\nso this run is not shrunk\n")
     else:
@@ -156,8 +157,8 @@ def look(arguments: argparse.Namespace) -> int:
 
 
 def _memory() -> int:
-    """Resident pages, in KiB; 0 where the system does not say."""
-    gc.collect()  # garbage in cycles, of which there is more or less by chance, is not growth
+    """Return the resident pages in KiB; 0 if the system does not report them."""
+    gc.collect()  # garbage in cycles varies at random, and is not growth
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4
     except OSError:
@@ -168,7 +169,7 @@ def _memory() -> int:
 
 
 class Runner:
-    """Runs workers until the seeds, the hours or the faults are through, and adds up what they send."""
+    """Run workers until the seeds, the hours or the faults are complete, and add up their results."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -183,7 +184,7 @@ class Runner:
         self.start, self.end = self._range()
         name = f"{arguments.seeds or 'new'}-{arguments.backend or 'both'}-{arguments.duration:g}"
         self.path: Path = arguments.state / f"{name.replace(':', '-')}.json"
-        self.done = [self.start + at for at in range(arguments.processes)]
+        self.next_seeds = [self.start + worker_index for worker_index in range(arguments.processes)]
 
     def _range(self) -> tuple[int, int]:
         if self.arguments.seeds:
@@ -193,9 +194,9 @@ class Runner:
         return start, start + (1 << 60 if self.arguments.hours or self.arguments.faults else 40)
 
     def run(self) -> int:
-        """Run; return how many runs have found something. An interruption keeps what is done."""
+        """Run. Return how many runs had findings. An interruption preserves the progress."""
         self._resume()
-        for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores the first one
+        for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores SIGINT
             signal.signal(number, signal.default_int_handler)
         try:
             self._run_all()
@@ -209,115 +210,119 @@ class Runner:
 
     def _run_all(self) -> None:
         lines: Queue[tuple[int, str]] = Queue()
-        workers = [self._worker(at, lines) for at in range(self.arguments.processes)]
-        shown = time.monotonic()
+        workers = [self._worker(worker_index, lines) for worker_index in range(self.arguments.processes)]
+        last_report = time.monotonic()
         try:
             alive = len(workers)
             while alive and not self._enough():
-                at, line = lines.get()
+                worker_index, line = lines.get()
                 if not line:
                     alive -= 1
                     continue
-                self._take(at, json.loads(line))
-                if time.monotonic() - shown > 10:
-                    shown = time.monotonic()
+                self._take(worker_index, json.loads(line))
+                if time.monotonic() - last_report > 10:
+                    last_report = time.monotonic()
                     self._show()
         finally:
             for worker in workers:
                 worker.terminate()
                 worker.wait()
 
-    def _worker(self, at: int, lines: Queue[tuple[int, str]]) -> subprocess.Popen[str]:
-        given = self.arguments
-        inside = f"{self.done[at]}:{self.end}:{given.processes}"
-        command = [sys.executable, "-m", "storm", "--inside", inside, "--duration", str(given.duration)]
-        command += ["--backend", given.backend] if given.backend else []
-        command += ["--broken", given.broken] if given.broken else []
+    def _worker(self, worker_index: int, lines: Queue[tuple[int, str]]) -> subprocess.Popen[str]:
+        options = self.arguments
+        inside = f"{self.next_seeds[worker_index]}:{self.end}:{options.processes}"
+        command = [sys.executable, "-m", "storm", "--inside", inside, "--duration", str(options.duration)]
+        command += ["--backend", options.backend] if options.backend else []
+        command += ["--broken", options.broken] if options.broken else []
         worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
         def read() -> None:
             assert worker.stdout is not None
             with worker.stdout:
                 for line in worker.stdout:
-                    lines.put((at, line))
-            lines.put((at, ""))
+                    lines.put((worker_index, line))
+            lines.put((worker_index, ""))
 
         Thread(target=read, daemon=True).start()
         return worker
 
     def _enough(self) -> bool:
-        given = self.arguments
-        if given.faults and self.counts.total() >= given.faults:
+        options = self.arguments
+        if options.faults and self.counts.total() >= options.faults:
             return True
-        return bool(given.hours) and self._passed() > given.hours * 3600
+        return bool(options.hours) and self._passed() > options.hours * 3600
 
     def _passed(self) -> float:
         return self.spent + time.monotonic() - self.began
 
-    def _take(self, at: int, line: dict[str, Any]) -> None:
+    def _take(self, worker_index: int, line: dict[str, Any]) -> None:
         self.runs += 1
         self.counts.update(line["counts"])
         self.arms.update(line["arms"])
         self.seconds += line["seconds"]
-        self.memory.setdefault(at, []).append(line["memory"])
-        self.done[at] = line["seed"] + self.arguments.processes
-        for found in line["found"][:1]:
-            self.failed.append((line["seed"], found))
-            sys.stdout.write(f"seed {line['seed']} on {line['backend']}: {found}\n")
+        self.memory.setdefault(worker_index, []).append(line["memory"])
+        self.next_seeds[worker_index] = line["seed"] + self.arguments.processes
+        for finding in line["found"][:1]:
+            self.failed.append((line["seed"], finding))
+            sys.stdout.write(f"seed {line['seed']} on {line['backend']}: {finding}\n")
         self._keep()
 
-    # What is kept, so that an interrupted run can go on
+    # The progress, so that an interrupted run can continue
 
     def _resume(self) -> None:
         if self.arguments.anew or not self.path.exists():
             return
-        kept = json.loads(self.path.read_text())
-        self.start, self.end = kept["start"], kept["end"]
-        if len(kept["done"]) == len(self.done):
-            self.done = kept["done"]
-        else:  # another number of processes: a few runs are made twice
-            self.done = [min(kept["done"]) + at for at in range(len(self.done))]
-        self.counts.update(kept["counts"])
-        self.arms.update(kept["arms"])
-        self.runs, self.seconds, self.spent = kept["runs"], kept["seconds"], kept["spent"]
-        self.failed += [(seed, found) for seed, found in kept["failed"]]
+        stored = json.loads(self.path.read_text())
+        self.start, self.end = stored["start"], stored["end"]
+        if len(stored["done"]) == len(self.next_seeds):
+            self.next_seeds = stored["done"]
+        else:  # another number of processes: a few runs are repeated
+            self.next_seeds = [
+                min(stored["done"]) + worker_index for worker_index in range(len(self.next_seeds))
+            ]
+        self.counts.update(stored["counts"])
+        self.arms.update(stored["arms"])
+        self.runs, self.seconds, self.spent = stored["runs"], stored["seconds"], stored["spent"]
+        self.failed += [(seed, finding) for seed, finding in stored["failed"]]
         sys.stdout.write(f"going on after {self.runs} runs, as {self.path} says; delete it to begin again\n")
 
     def _keep(self) -> None:
-        kept = {
-            "start": self.start, "end": self.end, "done": self.done, "counts": self.counts,
+        stored = {
+            "start": self.start, "end": self.end, "done": self.next_seeds, "counts": self.counts,
             "arms": self.arms, "runs": self.runs, "seconds": self.seconds, "spent": self._passed(),
             "failed": self.failed,
         }  # fmt: skip
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(kept))
+        fresh.write_text(json.dumps(stored))
         fresh.replace(self.path)
 
     def _show(self) -> None:
         faults = self.counts.total()
         rate = f"{faults / self.seconds:.0f} a CPU second" if self.seconds else "-"
-        after = self._passed()
+        elapsed = self._passed()
         sys.stdout.write(
-            f"{self.runs} runs, {faults} faults, {rate}, {after:.0f} s, {len(self.failed)} failed\n"
+            f"{self.runs} runs, {faults} faults, {rate}, {elapsed:.0f} s, {len(self.failed)} failed\n"
         )
         sys.stdout.flush()
 
     def _report(self) -> None:
-        """Print what was met how often, and what too seldom."""
+        """Print how often each fault and arm occurred, and which occurred too seldom."""
         for title, counts in (("faults", self.counts), ("arms", self.arms)):
             sys.stdout.write(f"\n{title}:\n")
             for name, count in sorted(counts.items()):
-                few = "  too few" if self.counts.total() >= MILLION and count < LEAST else ""
+                few = "  too few" if self.counts.total() >= MILLION and count < MIN_COUNT else ""
                 sys.stdout.write(f"  {count:9}  {name}{few}\n")
-        for at, levels in self.memory.items():
+        for worker_index, levels in self.memory.items():
             first, last = max(levels[: len(levels) // 10 + 1]), levels[-1]
             grown = "" if last <= 1.2 * first else "  more than 20% above its level after the first tenth"
-            sys.stdout.write(f"worker {at}: {first} KiB after the first tenth, {last} KiB now{grown}\n")
-            if grown and len(levels) >= JUDGED:
+            sys.stdout.write(
+                f"worker {worker_index}: {first} KiB after the first tenth, {last} KiB now{grown}\n"
+            )
+            if grown and len(levels) >= MIN_RUNS:
                 self.failed.append((-1, f"memory{grown}"))
-        for seed, found in self.failed[:20]:
-            sys.stdout.write(f"failed: seed {seed}: {found}\n")
+        for seed, finding in self.failed[:20]:
+            sys.stdout.write(f"failed: seed {seed}: {finding}\n")
         if not self.failed:
             self.path.unlink(missing_ok=True)
 

@@ -33,11 +33,11 @@ NAME: Final = "_storm_arm"
 
 _names: list[str] = []
 _counts: list[int] = []
-_taken: list[int] = []
+_last_counts: list[int] = []
 
 
 def install() -> None:
-    """Count from here on."""
+    """Count from now on."""
     early = MODULES & sys.modules.keys()
     if early:
         raise RuntimeError(f"too late to count the arms of {sorted(early)}: they are imported already")
@@ -45,9 +45,9 @@ def install() -> None:
 
 
 def take() -> dict[str, int]:
-    """How often each arm was taken since the last time, also those that never were."""
-    news = {name: now - before for name, now, before in zip(_names, _counts, _taken, strict=True)}
-    _taken[:] = _counts
+    """Return how often each arm was taken since the last call, including unused arms."""
+    news = {name: now - previous for name, now, previous in zip(_names, _counts, _last_counts, strict=True)}
+    _last_counts[:] = _counts
     return news
 
 
@@ -56,21 +56,21 @@ def _count(arm: int) -> None:
 
 
 def _count_states(module: Any) -> None:
-    """Let the `step` of a machine count the state that it is in, and the one that it comes to."""
+    """Make the `step` of a machine count its state and its next state."""
     step, name = module.step, module.__name__.removeprefix("kubeproto.")
     arms: dict[type[Any], int] = {}
     for state in get_args(module.State):
         arms[state] = len(_counts)
         _names.append(f"{name}: state {state.__name__}")
         _counts.append(0)
-        _taken.append(0)
+        _last_counts.append(0)
 
     def counted(state: Any, event: Any, now: float) -> Any:
         _counts[arms[type(state)]] += 1
-        after = step(state, event, now)
-        if type(after[0]) is not type(state):
-            _counts[arms[type(after[0])]] += 1
-        return after
+        next_state = step(state, event, now)
+        if type(next_state[0]) is not type(state):
+            _counts[arms[type(next_state[0])]] += 1
+        return next_state
 
     module.step = counted
 
@@ -87,7 +87,7 @@ class _Finder(MetaPathFinder):
 
 class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the source with counters; a compiled file of it has none."""
+        """Compile the source with counters; a cached bytecode file has none."""
         path = self.get_filename(fullname)
         tree = _Counted(fullname).visit(ast.parse(self.get_data(path), path))
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
@@ -114,7 +114,7 @@ class _Counted(ast.NodeTransformer):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """An arm. One that only raises refuses what cannot happen, and is not counted."""
+        """Count an arm. An arm that only raises refuses an impossible event, and is not counted."""
         self.generic_visit(node)
         if not isinstance(node.body[-1], ast.Raise):
             guard = f" if {ast.unparse(node.guard)}" if node.guard else ""
@@ -132,6 +132,6 @@ class _Counted(ast.NodeTransformer):
         name = f"{self._module}.{self._function}: {text}"
         _names.append(name if name not in _names else f"{name} (the {len(_names)}th of all)")
         _counts.append(0)
-        _taken.append(0)
+        _last_counts.append(0)
         call = ast.Call(ast.Name(NAME, ast.Load()), [ast.Constant(len(_counts) - 1)], [])
         return ast.Expr(call)

@@ -1,4 +1,4 @@
-"""Random walks through what controllers keep books of: finalizers, Events, and writes of their own."""
+"""Random walks through the records of controllers: finalizers, Events, and their own writes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _OTHERS: Final = ("a.example.com/x", "b.example.com/y")
 
 
 def _object(rng: Random, uids: int) -> ConfigMap:
-    """An object of one name, with finalizers of its own and of others, perhaps being deleted."""
-    present = [one for one in (*_OTHERS, _MINE) if rng.random() < 0.5]
+    """Return an object of a fixed name, with its own and other finalizers, perhaps being deleted."""
+    present = [finalizer for finalizer in (*_OTHERS, _MINE) if rng.random() < 0.5]
     rng.shuffle(present)
     meta: dict[str, Any] = {"name": "o", "namespace": "n", "uid": f"u{rng.randrange(uids)}"}
     if rng.random() < 0.5:
@@ -57,49 +57,50 @@ def walk_finalizers(rng: Random) -> Iterator[str]:
                 break
             assert failure is not None
             fresh = rng.choice((obj, None, _object(rng, 2)))
-            before, decision = decision, finalizers.decide_again(decision, failure, fresh)
-            if fresh is None or fresh.metadata.uid != before.uid:
+            previous, decision = decision, finalizers.decide_again(decision, failure, fresh)
+            if fresh is None or fresh.metadata.uid != previous.uid:
                 if not isinstance(decision, finalizers.Ignore):
                     yield f"{decision!r} for another object"
-            elif decision == before:
+            elif decision == previous:
                 yield f"{decision!r} is retried, and nothing has changed"
             obj = fresh or obj
 
 
 def walk_recorder(rng: Random) -> Iterator[str]:
-    """Record Events while the server fails; at last it answers, and nothing is left to send."""
+    """Record Events while the server fails; at the end all requests succeed, and nothing is left to send."""
     recorder = Recorder(Event, controller="storm.example.com/walk", instance="walk-1")
     now, under_way = 0.0, list[Any]()
-    exists, gone, unfit = Rejected("exists", 409), Refused("gone", 404), Rejected("no", 422)
-    unsure = Broken("reset")  # it may have been created
+    exists, not_found, unfit = Rejected("exists", 409), Refused("gone", 404), Rejected("no", 422)
+    unsure = Broken("reset")  # the Event may have been created
     failures: tuple[Outcome | None, ...] = (
-        *(None,) * 12, exists, exists, gone, unfit, unsure, unsure, unsure, Refused("who", 401), *OUTCOMES,
+        *(None,) * 12, exists, exists, not_found, unfit, unsure, unsure, unsure,
+        Refused("who", 401), *OUTCOMES,
     )  # fmt: skip
     for step in range(2 * STEPS):
         now += rng.choice((0.0, 0.5, 10.0, 70.0))
         uid = rng.choice(("u1",) * 9 + ("u2",))
         meta = {"name": f"o{rng.randrange(2)}", "namespace": "n", "uid": uid}
-        about = decode(
+        obj = decode(
             json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}).encode(), ConfigMap
         )
         recorder.record(
-            about, reason=rng.choice(("Made", "Failed")), action="Walk",
+            obj, reason=rng.choice(("Made", "Failed")), action="Walk",
             note=rng.choice(("n", "n", "n", f"n{step}")), now=now,
             wall_time=datetime.fromtimestamp(1_767_225_600 + now, UTC),
         )  # fmt: skip
-        at = recorder.next_at(now)
+        next_time = recorder.next_at(now)
         if (request := recorder.next_request(now)) is not None:
             under_way.append(request)
-            if at is None or at > now:
-                yield f"a request at {now}, which was due at {at}"
+            if next_time is None or next_time > now:
+                yield f"a request at {now}, which was due at {next_time}"
         if under_way and rng.random() < 0.7:
             recorder.finish(under_way.pop(rng.randrange(len(under_way))), rng.choice(failures), now)
     for request in under_way:
         recorder.finish(request, None, now)
     for _ in range(1000):
-        if (at := recorder.next_at(now)) is None:
+        if (next_time := recorder.next_at(now)) is None:
             return
-        now = max(now, at)
+        now = max(now, next_time)
         if (request := recorder.next_request(now)) is None:
             yield f"nothing to send at {now}, when it was due"
             return
@@ -108,11 +109,11 @@ def walk_recorder(rng: Random) -> Iterator[str]:
 
 
 def walk_own_writes(rng: Random) -> Iterator[str]:
-    """Let keys wait for writes until caches show them; none waits for longer than the limit."""
+    """Hold keys until caches show their writes; no key waits longer than the limit."""
     books: OwnWrites[str] = OwnWrites(limit=1.0)
     now, version, waiting = 0.0, 1, dict[str, float]()
     ever = set[str]()
-    restored = rng.random() < 0.5  # the server goes back to a backup, again and again
+    restored = rng.random() < 0.5  # the server is restored from a backup, repeatedly
     for _step in range(STEPS):
         now += rng.choice((0.0, 0.0, 0.1, 0.4))
         key, cache = rng.choice("abcdef"), rng.choice(("books", "shelves"))
@@ -135,28 +136,34 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
                     ever.add(key)
             case 2 | 3:
                 old = 1 if restored else version
-                known = rng.choice((None, CachedObject(str(old), b'{"metadata":{"uid":"u"}}')))
-                shown = str(rng.choice((version, version, version - 1, 1)))
+                cached_object = rng.choice((None, CachedObject(str(old), b'{"metadata":{"uid":"u"}}')))
+                shown_version = str(rng.choice((version, version, version - 1, 1)))
                 relisted = restored and rng.random() < 0.5
-                released = books.progress(cache, shown, partial(_always, known), now, relisted=relisted)
-                if lost := [one for one in books.take_lost() if one not in ever]:
-                    yield f"{lost} are lost, and never wrote anything"
+                released = books.progress(
+                    cache, shown_version, partial(_always, cached_object), now, relisted=relisted
+                )
+                if lost_keys := [each_key for each_key in books.take_lost() if each_key not in ever]:
+                    yield f"{lost_keys} are lost, and never wrote anything"
             case 4:
                 released = books.expire(now)
                 if late := [
-                    one for one, since in waiting.items() if now - since >= 1.0 and one not in released
+                    each_key
+                    for each_key, since in waiting.items()
+                    if now - since >= 1.0 and each_key not in released
                 ]:
                     yield f"{late} wait for longer than the limit"
             case _:
                 pass
-        for one in released:
-            if waiting.pop(one, None) is None:
-                yield f"{one} is released, and did not wait"
-        if books.waiting != len(waiting) or any(one not in books for one in waiting):
+        for each_key in released:
+            if waiting.pop(each_key, None) is None:
+                yield f"{each_key} is released, and did not wait"
+        if books.waiting != len(waiting) or any(each_key not in books for each_key in waiting):
             yield f"{books.waiting} keys wait, where {sorted(waiting)} should"
-        at = books.next_at()
-        if (at is None) != (not waiting) or (at is not None and at > min(waiting.values()) + 1.0):
-            yield f"the next one is late at {at}, and they wait since {waiting}"
+        next_time = books.next_at()
+        if (next_time is None) != (not waiting) or (
+            next_time is not None and next_time > min(waiting.values()) + 1.0
+        ):
+            yield f"the next one is late at {next_time}, and they wait since {waiting}"
     yield from _read_writes(rng)
     if sorted(books.clear(now)) != sorted(waiting) or books.waiting:
         yield "keys are left, or none waited"
@@ -167,16 +174,16 @@ _OLD: Final = CachedObject("1", b'{"metadata":{"name":"o","namespace":"n","uid":
 _ELSEWHERE: Final = CacheScope(group="", plural="configmaps", namespace="elsewhere")
 
 
-def _always(known: CachedObject | None, key: str) -> CachedObject | None:
-    """What a cache holds under any key."""
-    return known
+def _always(cached_object: CachedObject | None, key: str) -> CachedObject | None:
+    """Return the object of a cache for any key."""
+    return cached_object
 
 
 def _read_writes(rng: Random) -> Iterator[str]:
-    """Read what requests have written or read out of their responses."""
-    whole = decode(b'{"metadata":{"name":"o","namespace":"n","uid":"u","resourceVersion":"7"}}', ConfigMap)
-    gone = Status(status="Success", details=StatusDetails(uid="u"))
-    values: tuple[object, ...] = (whole, decode(b"{}", ConfigMap), gone, Status(), b"text")
+    """Read the writes of requests from their responses."""
+    obj = decode(b'{"metadata":{"name":"o","namespace":"n","uid":"u","resourceVersion":"7"}}', ConfigMap)
+    deletion_status = Status(status="Success", details=StatusDetails(uid="u"))
+    values: tuple[object, ...] = (obj, decode(b"{}", ConfigMap), deletion_status, Status(), b"text")
     paths = (
         "/api/v1/namespaces/n/configmaps/o", "/apis/example.com/v1/namespaces/n/books/o", "/api/v1/nodes/o",
         "/api/v1/namespaces/n/status", "/healthz", "/api/v1",
@@ -196,6 +203,6 @@ def _read_writes(rng: Random) -> Iterator[str]:
         absent = OwnWrite.from_not_found(path + query, rng.choice((_MISSING, Status())))
         if absent is not None and not path.endswith("s/o"):
             yield f"the 404 of {path}{query} says that {absent!r}"
-        for one in filter(None, (write, absent)):
-            if not one.is_lost("9", _OLD) or one.is_lost("6", _OLD) != one.deleted:
-                yield f"a cache that was listed anew and shows {_OLD!r} has lost {one!r}, or not yet"
+        for written in filter(None, (write, absent)):
+            if not written.is_lost("9", _OLD) or written.is_lost("6", _OLD) != written.deleted:
+                yield f"a cache that was listed anew and shows {_OLD!r} has lost {written!r}, or not yet"

@@ -1,4 +1,6 @@
-"""What a storm must find: the runtime, or the operator of the storm, made wrong in one way at a time."""
+"""Deliberate defects that a storm must detect: the runtime, or the operator of the storm, with a single
+defect each.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,14 @@ from .processes import Replica
 Patch = pytest.MonkeyPatch
 
 
-def _whole(owner: Any, name: str) -> Any:
-    """A method as it is."""
+def _original_method(owner: Any, name: str) -> Any:
+    """Return a method without a defect."""
     return getattr(owner, name)
 
 
 def broken_cache(patch: Patch) -> None:
     """A third of all changes is lost."""
-    update, count = _whole(Store, "update"), [0]
+    update, count = _original_method(Store, "update"), [0]
 
     def update_most(self: Any, news: list[Any]) -> Any:
         count[0] += 1
@@ -47,8 +49,8 @@ def broken_cache(patch: Patch) -> None:
 
 
 def broken_queue(patch: Patch) -> None:
-    """A key that is added while it runs is handed out at once."""
-    add_each, done = _whole(WorkQueue, "add_each"), _whole(WorkQueue, "done")
+    """A key that is added while it runs is returned immediately."""
+    add_each, original_done = _original_method(WorkQueue, "add_each"), _original_method(WorkQueue, "done")
 
     def add_again(self: Any, keys: Sequence[str], now: float, **more: Any) -> None:
         for key in keys:
@@ -57,15 +59,15 @@ def broken_queue(patch: Patch) -> None:
 
     def done_anyway(self: Any, key: str, now: float, **more: Any) -> None:
         with suppress(kp.LocalProtocolError):
-            done(self, key, now, **more)
+            original_done(self, key, now, **more)
 
     patch.setattr(WorkQueue, "add_each", add_again)
     patch.setattr(WorkQueue, "done", done_anyway)
 
 
 def broken_feed(patch: Patch) -> None:
-    """Changes of one book are not passed on."""
-    add_each = _whole(WorkQueue, "add_each")
+    """Changes of a certain book are not delivered."""
+    add_each = _original_method(WorkQueue, "add_each")
 
     def add_others(self: Any, keys: Sequence[str], now: float, **more: Any) -> None:
         add_each(self, [key for key in keys if not key.endswith("b1")], now, **more)
@@ -83,8 +85,8 @@ def broken_finalizer(patch: Patch) -> None:
 
 
 def broken_goal(patch: Patch) -> None:
-    """One book never gets what it wants."""
-    label = _whole(Replica, "_label")
+    """A certain book never gets its label."""
+    label = _original_method(Replica, "_label")
 
     async def label_others(self: Any, book: Book, ctx: Context[None]) -> Action:
         return await_change() if ctx.name == "b0" else await label(self, book, ctx)
@@ -94,7 +96,7 @@ def broken_goal(patch: Patch) -> None:
 
 def broken_end(patch: Patch) -> None:
     """A program leaves a task behind."""
-    live = _whole(Replica, "live")
+    live = _original_method(Replica, "live")
 
     async def live_on(self: Any) -> None:
         spawn(anyio.sleep_forever)
@@ -114,18 +116,18 @@ def broken_lease(patch: Patch) -> None:
 
     patch.setattr(LeaderElector, "_end_term", carry_on)
     patch.setattr("kubeproto_runtime.operator._lease_fence.LeaseFence.check", let_through)
-    status = _whole(LeaderElector, "leadership_status")
+    status = _original_method(LeaderElector, "leadership_status")
 
     def once_and_for_all(self: Any) -> Any:
-        found = status.fget(self)
-        return replace(found, leads=found.leads or bool(self._end_reason))
+        value = status.fget(self)
+        return replace(value, leads=value.leads or bool(self._end_reason))
 
     patch.setattr(LeaderElector, "leadership_status", property(once_and_for_all))
 
 
 def broken_takeover(patch: Patch) -> None:
     """A candidate takes the lease twelve seconds before it has expired."""
-    take = _whole(sys.modules["kubeproto.control._election_phases"], "acquire_or_observe")
+    take = _original_method(sys.modules["kubeproto.control._election_phases"], "acquire_or_observe")
 
     def take_early(context: Any, lease: Any, now: float) -> Any:
         return take(replace(context, since=context.since - 12.0), lease, now)
@@ -135,7 +137,7 @@ def broken_takeover(patch: Patch) -> None:
 
 def broken_patience(patch: Patch) -> None:
     """After four failures in a row a cache waits for twenty minutes."""
-    plan = _whole(ResyncDriver, "_plan")
+    plan = _original_method(ResyncDriver, "_plan")
 
     def plan_late(self: Any, planned: Any) -> None:
         if self.state.context.failures >= 4:
@@ -147,7 +149,7 @@ def broken_patience(patch: Patch) -> None:
 
 def broken_client(patch: Patch) -> None:
     """An object that was sent counts as created, whatever became of the response."""
-    create = _whole(User, "create")
+    create = _original_method(User, "create")
 
     async def create_anyway(self: Any, api: Any, obj: Any) -> Any:
         try:
@@ -159,8 +161,8 @@ def broken_client(patch: Patch) -> None:
 
 
 def broken_pace(patch: Patch) -> None:
-    """Each watch ends after two seconds, by its own will."""
-    plan = _whole(ResyncDriver, "_plan")
+    """Each watch ends itself after two seconds."""
+    plan = _original_method(ResyncDriver, "_plan")
 
     def plan_short(self: Any, planned: Any) -> None:
         plan(self, replace(planned, seconds=(2, 2)) if isinstance(planned, resync.SendWatch) else planned)
@@ -179,7 +181,7 @@ def broken_log(patch: Patch) -> None:
 
 def broken_silence(patch: Patch) -> None:
     """An operator shows in each ConfigMap that it is alive."""
-    label = _whole(Replica, "_label")
+    label = _original_method(Replica, "_label")
 
     async def label_alive(self: Any, book: Book, ctx: Context[None]) -> Action:
         await label(self, book, ctx)
@@ -191,21 +193,21 @@ def broken_silence(patch: Patch) -> None:
 
 
 def broken_memory(patch: Patch) -> None:
-    """A cache keeps something of each change forever."""
-    update, kept = _whole(Store, "update"), list[bytearray]()
+    """A cache retains a part of each change forever."""
+    update, retained = _original_method(Store, "update"), list[bytearray]()
 
     def update_and_keep(self: Any, news: list[Any]) -> Any:
-        kept.append(bytearray(20_000))
+        retained.append(bytearray(20_000))
         return update(self, news)
 
     patch.setattr(Store, "update", update_and_keep)
 
 
 class Variant(Struct, frozen=True):
-    """What is made wrong, what a storm says of it, and the runs in which it does."""
+    """A defect, the finding of the storm, and the runs in which the storm detects it."""
 
     make: Callable[[Patch], None]
-    says: str
+    finding: str
     seeds: tuple[int, ...] = tuple(range(20, 26))
     duration: float = 120.0
     changes: dict[str, Any] = {}
@@ -223,7 +225,7 @@ VARIANTS: Final = [
         "after its lease expired",
         changes={
             "share": 0.1,
-            "events": tuple(Planned(at, "lease stolen", 0) for at in (20.0, 50.0, 80.0)),
+            "events": tuple(Planned(time, "lease stolen", 0) for time in (20.0, 50.0, 80.0)),
         },
     ),
     Variant(
@@ -248,7 +250,7 @@ VARIANTS: Final = [
             "share": 0.1,
             "objects": 1,
             "pace": 0.1,
-            "events": tuple(Planned(at, "failing handlers", 0) for at in (10.0, 20.0, 30.0, 40.0)),
+            "events": tuple(Planned(time, "failing handlers", 0) for time in (10.0, 20.0, 30.0, 40.0)),
         },
     ),
     Variant(broken_silence, "writes in the silence", changes={"share": 0.3}),

@@ -1,4 +1,4 @@
-"""One run from its plan to its verdict.
+"""A run from its plan to its verdict.
 
 storm ── faults, writes, happenings ──► calm ── the desired state, in time ──► silence ──► the end
 """
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 LIVENESS: Final = (
     600.0  # seconds from the last fault to the desired state; backoffs and dead watches take 150
 )
-# Without bookmarks a dead watch shows by its end alone, which comes after up to ten minutes and a half.
+# Without bookmarks a dead watch is detected only by its end, after up to ten and a half minutes.
 LIVENESS_WITHOUT_BOOKMARKS: Final = 1300.0
-SILENCE: Final = 120.0  # seconds for which nothing is written after that
+SILENCE: Final = 120.0  # seconds without writes after that
 _LOG: Final = logging.getLogger("kubeproto")
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a run came to."""
+    """The result of a run."""
 
     plan: Plan
     digest: str
@@ -50,20 +50,20 @@ class Outcome(Struct, frozen=True, kw_only=True):
     struck: tuple[tuple[str, int], ...]
     happened: int
     requests: int
-    seconds: float  # of the processor
+    seconds: float  # of CPU time
     transcript: tuple[str, ...] = ()
 
     @property
     def faults(self) -> int:
-        """How many things went wrong."""
+        """The number of faults."""
         return sum(self.counts.values())
 
 
 def play(plan: Plan, *, keep: bool = False) -> Outcome:
-    """Make the run that a plan says."""
+    """Make the run of a plan."""
     began = time.process_time()
     trial = StormTrial(plan, keep=keep)
-    repeats = Repeats(partial(_now, plan.backend), _who, trial.found)
+    repeats = Repeats(partial(_now, plan.backend), _who, trial.report_violation)
     level, propagates = _LOG.level, _LOG.propagate
     _LOG.addHandler(repeats)
     _LOG.setLevel(logging.INFO)
@@ -71,13 +71,13 @@ def play(plan: Plan, *, keep: bool = False) -> Outcome:
     try:
         run(partial(_storm, trial), plan.backend, plan.seed)
     except Exception as error:
-        trial.found(f"the run ended with {type(error).__name__}: {_inner(error)}")
+        trial.report_violation(f"the run ended with {type(error).__name__}: {_inner(error)}")
     finally:
         _LOG.removeHandler(repeats)
         _LOG.setLevel(level)
         _LOG.propagate = propagates
     if trial.cluster.watches:
-        trial.found(f"{len(trial.cluster.watches)} watches are open after the end")
+        trial.report_violation(f"{len(trial.cluster.watches)} watches are open after the end")
     return Outcome(
         plan=plan,
         digest=trial.digest,
@@ -106,21 +106,21 @@ class StormTrial(Trial):
 
     @property
     def programs(self) -> list[Program]:
-        """All that are alive."""
+        """Return all running programs."""
         return [*self.followers, *self.replicas, *self.users]
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass in the cluster too, which else stands still while nobody asks it for anything."""
+        """Advance the time of the cluster as well, which only advances with requests."""
         await anyio.sleep(seconds)
-        self.cluster.advance_to(self.begun + anyio.current_time() - self.started)
+        self.cluster.advance_to(self.start_time + anyio.current_time() - self.started)
 
     def start(self, program: Program) -> None:
-        """Run a program beside the others."""
+        """Run a program in the background."""
         self.tasks.start_soon(program.run)
         self.networks.append(program.network)
 
     def new_replica(self, number: int) -> Replica:
-        """Start a replica, again if there was one."""
+        """Start a replica, or start it again."""
         self.starts[f"replica {number}"] += 1
         replica = Replica(self, f"replica {number}", number, self.starts[f"replica {number}"])
         self.start(replica)
@@ -128,26 +128,26 @@ class StormTrial(Trial):
         return replica
 
     async def _restart(self, replica: Replica) -> None:
-        """Do what a kubelet does: start a process that ended by itself again."""
-        await replica.ended.wait()
+        """Restart a process that ended by itself, as a kubelet does."""
+        await replica.finished.wait()
         if replica.failure:
             await self._replace(self.replicas.index(replica), replica.number, 10.0)
 
     def kill(self, replica: Replica, pause: float) -> None:
-        """Kill a replica, and start another in its place a while later."""
+        """Kill a replica, and start another in its place later."""
         self.resume(replica)
         replica.kill()
-        at = self.replicas.index(replica)
-        self.tasks.start_soon(self._replace, at, replica.number, pause)
+        index = self.replicas.index(replica)
+        self.tasks.start_soon(self._replace, index, replica.number, pause)
 
-    async def _replace(self, at: int, number: int, pause: float) -> None:
-        await self.replicas[at].ended.wait()
+    async def _replace(self, index: int, number: int, pause: float) -> None:
+        await self.replicas[index].finished.wait()
         await anyio.sleep(pause)
-        if self.replicas[at].ended.is_set() and not self.ending:
-            self.replicas[at] = self.new_replica(number)
+        if self.replicas[index].finished.is_set() and not self.ending:
+            self.replicas[index] = self.new_replica(number)
 
     def pause(self, replica: Replica, seconds: float) -> None:
-        """Stop a replica for a while, where the event loop can do that."""
+        """Pause a replica for some time, if the event loop supports that."""
         loop = self.loop
         if loop is None or replica.paused or replica.network.dead:
             return
@@ -156,19 +156,19 @@ class StormTrial(Trial):
         self.cluster.later(seconds, lambda: self.resume(replica))
 
     def resume(self, replica: Replica) -> None:
-        """Let a replica go on."""
+        """Resume a replica."""
         if replica.paused and self.loop is not None:
             replica.resumed_at = self.time
             self.loop.resume(replica)
-            self.loop.pausing = any(one.paused for one in self.replicas)
+            self.loop.pausing = any(other.paused for other in self.replicas)
 
     @property
     def loop(self) -> StormLoop | None:
-        """The event loop, if it can stop processes."""
+        """The event loop, if it can pause processes."""
         if self.plan.backend != "asyncio":
             return None
-        found = asyncio.get_running_loop()
-        return found if isinstance(found, StormLoop) else None
+        running_loop = asyncio.get_running_loop()
+        return running_loop if isinstance(running_loop, StormLoop) else None
 
 
 def _who() -> str:
@@ -177,7 +177,7 @@ def _who() -> str:
 
 
 def _now(backend: Backend) -> float:
-    """The time of the event loop: the cluster's own stands still until it has something to do."""
+    """Return the time of the event loop: the cluster's own time advances only when it acts."""
     return trio.current_time() if backend == "trio" else asyncio.get_running_loop().time()
 
 
@@ -189,16 +189,16 @@ def _inner(error: BaseException) -> str:
 
 
 async def _storm(trial: StormTrial) -> None:
-    before = _alive()
+    initial_tasks = _alive()
     await _run_programs(trial)
     for _ in range(5):
-        await anyio.sleep(0)  # what was told to end in the last moment does
-    if (left := _alive() - before) > 0:
-        trial.found(f"{left} tasks or timers are left after the end")
+        await anyio.sleep(0)  # tasks that were cancelled at the last moment end now
+    if (remaining_tasks := _alive() - initial_tasks) > 0:
+        trial.report_violation(f"{remaining_tasks} tasks or timers are left after the end")
 
 
 def _alive() -> int:
-    """How many tasks and timers there are."""
+    """Return the number of tasks and timers."""
     if sniffio.current_async_library() == "trio":
         return trio.lowlevel.current_statistics().tasks_living
     loop = asyncio.get_running_loop()
@@ -209,7 +209,10 @@ def _alive() -> int:
 async def _run_programs(trial: StormTrial) -> None:
     plan = trial.plan
     async with simulated(trial.cluster), anyio.create_task_group() as trial.tasks:
-        trial.followers += [Follower(trial, f"follower {at}", one) for at, one in enumerate(plan.followers)]
+        trial.followers += [
+            Follower(trial, f"follower {index}", follower_plan)
+            for index, follower_plan in enumerate(plan.followers)
+        ]
         trial.users += [User(trial, f"user {number}") for number in range(plan.users)]
         for program in [*trial.followers, *trial.users]:
             trial.start(program)
@@ -223,14 +226,14 @@ async def _run_programs(trial: StormTrial) -> None:
 async def _happenings(trial: StormTrial) -> None:
     trial.started = anyio.current_time()
     for planned in trial.plan.events:
-        await trial.sleep(max(0.0, planned.at - trial.time))
+        await trial.sleep(max(0.0, planned.time - trial.time))
         trial.happened += 1
         happen(trial, planned)
     await trial.sleep(max(0.0, trial.plan.duration - trial.time))
 
 
 async def _calm(trial: StormTrial) -> None:
-    """Nothing goes wrong from here on."""
+    """End all faults."""
     trial.note("calm")
     trial.calm = True
     trial.cluster.lag = 0
@@ -247,34 +250,36 @@ async def _judge(trial: StormTrial) -> None:
     while (missing := _missing(trial)) and trial.time < began + limit:
         await trial.sleep(5.0)
     if missing:
-        trial.found(f"{limit:g} s after the last fault: {'; '.join(missing)}")
+        trial.report_violation(f"{limit:g} s after the last fault: {'; '.join(missing)}")
         return
     trial.note(f"the desired state, {trial.time - began:g} s after the last fault")
     changes = trial.oracle.changes
     await trial.sleep(SILENCE)
     if trial.oracle.changes != changes:
-        trial.found(f"{trial.oracle.changes - changes} writes in the silence after the desired state")
+        trial.report_violation(
+            f"{trial.oracle.changes - changes} writes in the silence after the desired state"
+        )
     _count_requests(trial)
 
 
 def _missing(trial: StormTrial) -> list[str]:
-    """What is not yet as it should be."""
-    missing = [f"{one.name} ({one.plan.kind}) is stale" for one in trial.followers if not one.agrees]
-    missing += [f"{one.name} still runs" for one in trial.users if not one.ended.is_set()]
+    """Return the differences from the desired state."""
+    missing = [f"{item.name} ({item.plan.kind}) is stale" for item in trial.followers if not item.agrees]
+    missing += [f"{item.name} still runs" for item in trial.users if not item.finished.is_set()]
     if not trial.plan.replicas:
         return missing
-    leaders = [one for one in trial.replicas if one.election.is_leader]
+    leaders = [item for item in trial.replicas if item.election.is_leader]
     if len(leaders) != 1:
         return [*missing, f"{len(leaders)} replicas lead"]
     [leader] = leaders
     if not leader.agrees:
         missing.append(f"{leader.name} has a stale cache")
-    children = {_key(one): one for one in trial.cluster.objects(ConfigMap)}
+    children = {_key(item): item for item in trial.cluster.objects(ConfigMap)}
     missing += _orphans(trial, children)
     for kind, resource in ((Book, "books.storm.example.com"), (Shelf, "shelves.storm.example.com")):
         for obj in trial.cluster.objects(kind):
             key, version = _key(obj), obj["metadata"]["resourceVersion"]
-            if leader.seen.get((resource, key)) != version:
+            if leader.reconciled_versions.get((resource, key)) != version:
                 missing.append(f"{leader.name} has not reconciled {resource} {key} at {version}")
             if "deletionTimestamp" in obj["metadata"]:
                 missing.append(f"{resource} {key} is not gone")
@@ -286,12 +291,12 @@ def _missing(trial: StormTrial) -> list[str]:
 
 
 def _orphans(trial: StormTrial, children: dict[str, dict[str, Any]]) -> list[str]:
-    """What the garbage collector has not deleted yet."""
-    owners = {one["metadata"]["uid"] for one in trial.cluster.objects(Book)}
+    """Return the objects that the garbage collector has not deleted yet."""
+    owners = {item["metadata"]["uid"] for item in trial.cluster.objects(Book)}
     return [
         f"ConfigMap {key} has no owner any more"
         for key, child in children.items()
-        if any(one["uid"] not in owners for one in child["metadata"].get("ownerReferences", ()))
+        if any(item["uid"] not in owners for item in child["metadata"].get("ownerReferences", ()))
     ]
 
 
@@ -300,32 +305,32 @@ def _key(obj: dict[str, Any]) -> str:
 
 
 def _count_requests(trial: StormTrial) -> None:
-    """Requests come of faults, of changes, and of time, and of nothing else."""
-    made = sum(network.requests - network.leases for network in trial.networks)
+    """Check that every request is caused by a fault, a change or the passing of time."""
+    sent_requests = sum(network.requests - network.leases for network in trial.networks)
     watches = sum(1 for _ in trial.followers) + 3 * sum(trial.starts.values())
-    ended = trial.counts["restart"] * watches + trial.counts["backup"] * watches
-    # A second fault of one request is no reason for another request.
-    allowed = 3 * (trial.faults - trial.besides + trial.oracle.changes + trial.asked) + ended
+    rewatches = trial.counts["restart"] * watches + trial.counts["backup"] * watches
+    # A second fault of the same request is no reason for another request.
+    allowed = 3 * (trial.faults - trial.besides + trial.oracle.changes + trial.user_requests) + rewatches
     allowed += watches * (10 + int(trial.time / 75.0))
-    if made > allowed:
-        trial.found(f"{made} requests, where {allowed} should do")
+    if sent_requests > allowed:
+        trial.report_violation(f"{sent_requests} requests, where {allowed} should do")
 
 
 async def _end(trial: StormTrial) -> None:
-    """Stop everything, and look whether anything is left."""
+    """Stop everything, and check that nothing remains."""
     trial.ending = True
     for replica in trial.replicas:
         replica.operator.stop()
     with anyio.move_on_after(60):
         for replica in trial.replicas:
-            await replica.ended.wait()
-    left = [one.name for one in trial.replicas if not one.ended.is_set()]
-    if left:
-        trial.found(f"60 s after they were stopped, these still run: {left}")
+            await replica.finished.wait()
+    running = [replica.name for replica in trial.replicas if not replica.finished.is_set()]
+    if running:
+        trial.report_violation(f"60 s after they were stopped, these still run: {running}")
     for program in trial.programs:
         program.scope.cancel()
     with anyio.move_on_after(60):
         for program in trial.programs:
-            await program.ended.wait()
+            await program.finished.wait()
     trial.tasks.cancel_scope.cancel()
     await anyio.sleep(0)

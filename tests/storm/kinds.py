@@ -21,7 +21,7 @@ class BookStatus(kp.Fields):
 
 
 class Book(kp.Object[BookSpec, BookStatus], group="storm.example.com", version="v1", plural="books"):
-    """What has a ConfigMap with its title, and a status that repeats it."""
+    """The kind with a ConfigMap of its title, and a status that repeats the title."""
 
 
 class ShelfSpec(kp.Fields):
@@ -29,7 +29,7 @@ class ShelfSpec(kp.Fields):
 
 
 class Shelf(kp.Object[ShelfSpec, None], group="storm.example.com", version="v1", plural="shelves"):
-    """What has something outside of the cluster, and a finalizer therefore."""
+    """The kind with an external resource, and therefore with a finalizer."""
 
 
 BOOKS: Final = "books.storm.example.com"
@@ -47,7 +47,7 @@ def _template() -> sim.Cluster:
 
 
 def new_cluster(modes: sim.Modes, window: int, garbage: float, seed: int) -> sim.Cluster:
-    """A cluster that serves these kinds."""
+    """Return a cluster that serves these kinds."""
     cluster = _template().fork()
     cluster.modes = modes
     state: Any = cluster._state
@@ -55,7 +55,7 @@ def new_cluster(modes: sim.Modes, window: int, garbage: float, seed: int) -> sim
     state.storage.window = window
     for resource in state.storage.resources.values():
         resource.window = window
-    # Collected at once, what an operator makes for an object that only its cache still shows would go and be
-    # made again as fast as both can: a real collector takes its time.
+    # With immediate garbage collection, the ConfigMap of an object that only the operator's cache still shows
+    # would be deleted and created again endlessly. A real collector is slower.
     cluster.controllers["garbage-collector-controller"].slow(garbage)
     return cluster

@@ -1,8 +1,8 @@
-"""Event loops whose time is virtual and whose order of tasks a seed decides.
+"""Event loops whose time is virtual and whose order of tasks is determined by a seed.
 
-The loop of asyncio here has no selector: nothing in a storm waits for a socket, and a call of epoll for each
-step would be a fifth of the time. It can also stop a process: what is due in the context of one that is
-stopped is put aside until it goes on, as after SIGSTOP and SIGCONT.
+The asyncio loop has no selector: no task in a storm waits for a socket, and a call of epoll for each step
+would take a fifth of the time. The loop can also pause a process: handles that are due in the context of a
+paused process wait until it resumes, as after SIGSTOP and SIGCONT.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MANY_CANCELLED: Final = 100  # timers that were cancelled and are worth a new h
 
 
 class Pausable:
-    """A process that can be stopped; the context of each of its tasks names it."""
+    """A process that can be paused; the context of each of its tasks names it."""
 
     def __init__(self) -> None:
         self.paused = False
@@ -39,7 +39,7 @@ process_of: Final[ContextVar[Pausable | None]] = ContextVar("storm_process", def
 class StormLoop(asyncio.BaseEventLoop):
     """An event loop of asyncio whose clock jumps, and which shuffles the tasks that are ready."""
 
-    # What asyncio itself keeps there.
+    # Attributes of asyncio's own loop.
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
     _timer_cancelled_count: int
@@ -49,29 +49,29 @@ class StormLoop(asyncio.BaseEventLoop):
         self._rng = rng
         self._passed = 0.0
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        self._made = 0
-        self.pausing = False  # whether any process is stopped
+        self._task_count = 0
+        self.pausing = False  # whether any process is paused
 
     def time(self) -> float:
-        """Virtual seconds since the loop was made."""
+        """Return the virtual seconds since the start of the loop."""
         return self._passed
 
     def create_task(self, coro: Any, **options: Any) -> Any:
-        """Number each task: where they stand in memory must not decide their order."""
+        """Number each task: its address must not determine its order."""
         task = super().create_task(coro, **options)
-        self._made += 1
-        self._numbers[task] = self._made
+        self._task_count += 1
+        self._numbers[task] = self._task_count
         return task
 
     def resume(self, process: Pausable) -> None:
-        """Let a process go on with what came up while it was stopped."""
+        """Resume a process with the handles that became due while it was paused."""
         process.paused = False
         parked, process.parked = process.parked, []
         self._ready.extend(parked)
 
     @property
     def timers(self) -> list[asyncio.TimerHandle]:
-        """The timers that are still set."""
+        """Return the timers that are still set."""
         return [timer for timer in self._scheduled if not timer.cancelled()]
 
     def _run_once(self) -> None:
@@ -111,21 +111,21 @@ class StormLoop(asyncio.BaseEventLoop):
                 self._ready.append(handle)
 
     def _shuffle(self) -> None:
-        """Put the steps of different tasks in an order from the seed; everything else stays where it is."""
+        """Shuffle the steps of different tasks by the seed; all other handles keep their positions."""
         numbers, ready = self._numbers, self._ready
         steps: list[tuple[int, int, asyncio.Handle]] = []
-        for at, handle in enumerate(ready):
+        for index, handle in enumerate(ready):
             task = getattr(handle._callback, "__self__", None)  # type: ignore[attr-defined]
             if isinstance(task, asyncio.Task) and (number := numbers.get(task)) is not None:
-                steps.append((number, at, handle))
+                steps.append((number, index, handle))
         if len(steps) > 1:
-            places = [at for _, at, _ in steps]
+            indexes = [index for _, index, _ in steps]
             steps.sort()
             self._rng.shuffle(steps)
-            for at, (_, _, handle) in zip(places, steps, strict=True):
-                ready[at] = handle
+            for index, (_, _, handle) in zip(indexes, steps, strict=True):
+                ready[index] = handle
 
-    # What a loop with sockets would do.
+    # Methods that a loop with sockets needs.
 
     def _process_events(self, event_list: Any) -> None:
         pass
@@ -135,18 +135,18 @@ class StormLoop(asyncio.BaseEventLoop):
 
 
 class _Numbers:
-    """Numbers objects in the order in which they are met: where they stand in memory differs between runs."""
+    """Numbers objects in the order of their first use: their addresses differ between runs."""
 
     def __init__(self) -> None:
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._met = 0
 
-    def number(self, one: Any) -> int:
-        """The number of an object."""
-        if one not in self._numbers:
+    def number(self, obj: Any) -> int:
+        """Return the number of an object."""
+        if obj not in self._numbers:
             self._met += 1
-            self._numbers[one] = self._met
-        return self._numbers[one]
+            self._numbers[obj] = self._met
+        return self._numbers[obj]
 
 
 def run(main: Callable[[], Awaitable[T]], backend: Backend, seed: int) -> T:
@@ -157,7 +157,7 @@ def run(main: Callable[[], Awaitable[T]], backend: Backend, seed: int) -> T:
     import trio
     from trio.testing import MockClock
 
-    inside: Any = trio._core._run  # what Hypothesis does for the same purpose
+    inside: Any = trio._core._run  # Hypothesis does the same for the same purpose
     inside._ALLOW_DETERMINISTIC_SCHEDULING = True
     inside._r.seed(seed)
     inside.id = _Numbers().number  # scopes that expire at the same time do so in the order of their addresses

@@ -1,7 +1,7 @@
-"""The way from one program to the cluster, on which the seed decides for each request what goes wrong.
+"""The connection of a program to the cluster, where the seed determines the fault of each request.
 
-The fault of a request depends on the seed, on whose request it is and on its number alone. So a run can be
-repeated with some of its faults left out, and the others stay what they were.
+The fault of a request depends only on the seed, the program and the number of the request. So a run can be
+repeated without some of its faults, and the others stay the same.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _DRAWN: Final[dict[Sort, tuple[tuple[str, Callable[[Random], Fault]], ...]]] = {
     ),
 }
 KINDS: Final = sorted({name for drawn in _DRAWN.values() for name, _ in drawn})
-# What may happen to a request on its way besides, whatever the server makes of it.
+# Further faults of a request in transit, independent of the server.
 _BESIDES: Final[dict[Sort, tuple[tuple[str, Callable[[Random], Fault]], ...]]] = {
     "read": (_SLOW, _CUT, _CUT, _HALF_OPEN),
     "watch": (_SLOW, _CUT, _CUT, _HALF_OPEN),
@@ -96,24 +96,24 @@ _ALONE: Final = frozenset(("connection refused", "a lost response"))  # after th
 
 
 def _somewhere(rng: Random) -> int:
-    """A place in a body: small ones as often as large ones."""
+    """Return a position in a body: small positions as often as large ones."""
     return rng.randrange(1 << rng.randrange(12))
 
 
 class _Named:
-    """Lines of one program in the transcript of all."""
+    """Prefixes the lines of a program in the common transcript."""
 
     def __init__(self, trial: Trial, name: str) -> None:
         self._trial = trial
         self._name = name
 
     def append(self, line: str) -> None:
-        """Take a line from `Faults`."""
+        """Append a line of `Faults`."""
         self._trial.note(f"{self._name}: {line[12:]}")
 
 
 class Network(Faults):
-    """Between one program and the cluster."""
+    """The connection of a program to the cluster, with faults."""
 
     def __init__(
         self, trial: Trial, name: str, *, checked: Callable[[RawRequest], None] | None = None
@@ -135,7 +135,7 @@ class Network(Faults):
     def respond(
         self, request: RawRequest, user: User | str | None = None, replies: Any = None
     ) -> ServerResponse:
-        """Answer a request, unless its fault is drawn."""
+        """Respond to a request, unless its fault prevents that."""
         trial = self._trial
         if self.dead:
             raise ConnectError("the process was killed")
@@ -164,7 +164,7 @@ class Network(Faults):
         return msgspec.structs.replace(response, delay=response.delay + rng.choice((0.0, 0.001, 0.005, 0.03)))
 
     def _draw(self, rng: Random, sort: Sort) -> list[str]:
-        """Draw what goes wrong with a request, and return the names of its faults."""
+        """Draw the faults of a request, and return their names."""
         trial = self._trial
         if trial.calm or rng.random() >= trial.plan.share:
             return []
@@ -179,13 +179,13 @@ class Network(Faults):
             fault, names = Both(make_beside(rng), fault), [name, beside]
             trial.besides += 1
         self.script.append(fault)
-        for one in names:
-            if one not in _BREAKING:
-                trial.count(one)
+        for fault_name in names:
+            if fault_name not in _BREAKING:
+                trial.count(fault_name)
         return names
 
     def settle(self) -> None:
-        """Count the connections that did break: one that was to break after more bytes than came did not."""
+        """Count the connections that did break: a body may have ended before the planned byte."""
         for name, body in self._broken:
             if body._remaining <= 0:
                 self._trial.count(name)

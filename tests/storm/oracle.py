@@ -1,8 +1,8 @@
-"""What must hold: the history of the cluster, and what caches, writes and logs are held against.
+"""The invariants: the history of the cluster, with which caches, writes and logs are compared.
 
-`Oracle` keeps each state of each resource that the cluster had, so a cache can be compared in the moment in
-which its readers see something new. A restored backup begins another history under versions that may have
-been used before; a cache may show a state of any history that it has not left.
+`Oracle` records each state of each resource of the cluster, so that a cache can be compared at the moment at
+which its readers see a change. A restored backup begins another history with versions that may have been used
+before; a cache may show a state of any history that it has not left.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .kinds import BOOKS, CONFIGMAPS, SHELVES
 if TYPE_CHECKING:
     from kubeproto_runtime.caches import Cache
 
-State = dict[str, tuple[str, bool]]  # version, and whether it is labelled tier=gold, by key
+State = dict[str, tuple[str, bool]]  # version, and whether the label is tier=gold, by key
 
 FOLLOWED: Final = frozenset((BOOKS, SHELVES, CONFIGMAPS))
 
 
 class _History:
-    """Every state of one resource, by the version from which on it was so."""
+    """Every state of a resource, by the first version of the state."""
 
     def __init__(self, version: int, state: State) -> None:
         self.versions = [version]
@@ -40,41 +40,41 @@ class _History:
         self.versions.append(version)
         self.states.append(state)
 
-    def at(self, version: int) -> State | None:
-        place = bisect_right(self.versions, version) - 1
-        return self.states[place] if place >= 0 else None
+    def state_at(self, version: int) -> State | None:
+        index = bisect_right(self.versions, version) - 1
+        return self.states[index] if index >= 0 else None
 
 
 class Oracle:
     """The histories of a cluster, and the findings."""
 
-    def __init__(self, now: Callable[[], float], found: Callable[[str], None]) -> None:
+    def __init__(self, now: Callable[[], float], report: Callable[[str], None]) -> None:
         self.now = now
-        self.found = found
+        self.report = report
         self.changes = 0
         self.written: set[tuple[str, str]] = set()  # key and version of each write, in any history
         self._epochs: list[dict[str, _History]] = [{name: _History(0, {}) for name in FOLLOWED}]
         self._last: dict[Any, tuple[str, int]] = {}
 
-    def change(self, one: StoredObject) -> None:
-        """Take in a change of the cluster."""
-        if one.resource in FOLLOWED:
+    def change(self, obj: StoredObject) -> None:
+        """Record a change of the cluster."""
+        if obj.resource in FOLLOWED:
             self.changes += 1
-            self.written.add((one.key, str(one.version)))
-            self._epochs[-1][one.resource].change(one.version, one.key, one.data)
+            self.written.add((obj.key, str(obj.version)))
+            self._epochs[-1][obj.resource].change(obj.version, obj.key, obj.data)
 
     def restore(self, version: int) -> None:
-        """The cluster was set back to the state that it had at a version, and the next one may be higher."""
+        """Record that the cluster was reset to its state at a version; the next version may be higher."""
         histories = self._epochs[-1]
-        states = {name: history.at(version) or {} for name, history in histories.items()}
+        states = {name: history.state_at(version) or {} for name, history in histories.items()}
         self._epochs.append({name: _History(0, state) for name, state in states.items()})
 
     def current(self, resource: str) -> State:
-        """The state of this moment."""
+        """Return the current state."""
         return self._epochs[-1][resource].states[-1]
 
     def follow(self, cache: Cache[Any], selector: str, label: str) -> None:
-        """Hold a cache against the histories whenever it changes."""
+        """Compare a cache with the histories whenever it changes."""
 
         def look() -> None:
             if cache.synced:
@@ -84,21 +84,24 @@ class Oracle:
 
     def _compare(self, cache: Cache[Any], selector: str, label: str) -> None:
         version = int(cache.version)
-        shown = {key: entry.version for key, entry in cache._store.entries().items()}
+        cached_versions = {key: entry.version for key, entry in cache._store.entries().items()}
         for epoch in range(len(self._epochs)):
-            state = self._epochs[epoch][_resource(cache)].at(version)
-            if state is not None and _part(state, cache, selector) == shown:
+            state = self._epochs[epoch][_resource(cache)].state_at(version)
+            if state is not None and _part(state, cache, selector) == cached_versions:
                 return
-        state = self._epochs[-1][_resource(cache)].at(version)
+        state = self._epochs[-1][_resource(cache)].state_at(version)
         expected = _part(state or {}, cache, selector)
-        self.found(f"the cache of {label} shows what never was at version {version}: {shown}, not {expected}")
+        self.report(
+            f"the cache of {label} shows what never was at version {version}: "
+            f"{cached_versions}, not {expected}"
+        )
 
     def agrees(self, cache: Cache[Any], selector: str) -> bool:
-        """Whether a cache shows what is there now."""
-        shown = (
+        """Return whether a cache shows the current objects."""
+        cached_versions = (
             {key: entry.version for key, entry in cache._store.entries().items()} if cache.synced else None
         )
-        return shown == _part(self.current(_resource(cache)), cache, selector)
+        return cached_versions == _part(self.current(_resource(cache)), cache, selector)
 
 
 def _resource(cache: Cache[Any]) -> str:
@@ -107,38 +110,38 @@ def _resource(cache: Cache[Any]) -> str:
 
 
 def _part(state: State, cache: Cache[Any], selector: str) -> dict[str, str]:
-    """What a cache of a namespace and selector shows of a state."""
-    place = f"{cache.namespace}/" if isinstance(cache.namespace, str) and cache.namespace else ""
+    """Return the part of a state that a cache of a namespace and selector shows."""
+    prefix = f"{cache.namespace}/" if isinstance(cache.namespace, str) and cache.namespace else ""
     return {
         key: version
         for key, (version, gold) in state.items()
-        if key.startswith(place) and (gold or not selector)
+        if key.startswith(prefix) and (gold or not selector)
     }
 
 
 class Repeats(logging.Handler):
-    """Finds the same line logged twice within a second."""
+    """Detects a line that is logged twice within a second."""
 
     def __init__(
-        self, now: Callable[[], float], who: Callable[[], str], found: Callable[[str], None]
+        self, now: Callable[[], float], who: Callable[[], str], report: Callable[[str], None]
     ) -> None:
         super().__init__(logging.INFO)
         self._now = now
         self._who = who
-        self._found = found
+        self._report = report
         self._latest: dict[tuple[str, str, str], float] = {}
         self.lines = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a line."""
+        """Check a line."""
         self.lines += 1
         text = record.getMessage()
         who = self._who()
         if not who:
-            return  # a system task of trio belongs to nobody: two programs may say the same
-        mark = (who, record.name, text)
+            return  # a system task of trio belongs to no program: two programs may log the same
+        line_key = (who, record.name, text)
         now = self._now()
-        before = self._latest.get(mark)
-        if before is not None and now - before < 1.0:
-            self._found(f"logged twice within {now - before:.3f} s: {record.name}: {text}")
-        self._latest[mark] = now
+        previous_time = self._latest.get(line_key)
+        if previous_time is not None and now - previous_time < 1.0:
+            self._report(f"logged twice within {now - previous_time:.3f} s: {record.name}: {text}")
+        self._latest[line_key] = now

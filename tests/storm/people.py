@@ -1,4 +1,4 @@
-"""What people and machines do to a cluster and to its programs: writes, restarts, backups, kills."""
+"""The actions of people and machines on a cluster and its programs: writes, restarts, backups, kills."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def _book(rng: Random, name: str, namespace: str) -> Book:
 
 
 class User(Program):
-    """Somebody who reads and writes over a connection like everybody else's."""
+    """A user who reads and writes over a connection like every other program."""
 
     def __init__(self, trial: Trial, name: str) -> None:
         super().__init__(trial, name)
         self.rng = Random(f"{trial.plan.seed} {name}")
 
     async def live(self) -> None:
-        """Ask for something now and then, until all is calm."""
+        """Send requests at intervals until the faults have ended."""
         while not self.trial.calm:
             await anyio.sleep(self.rng.expovariate(1 / self.trial.plan.pace))
-            self.trial.asked += 1
+            self.trial.user_requests += 1
             try:
                 with anyio.move_on_after(120):
                     await self._act()
@@ -82,7 +82,7 @@ class User(Program):
                 await books.get_or_none(name)
 
     async def create(self, api: BoundApi[Any], obj: Any) -> Any:
-        """Create an object; return what the server says that it is."""
+        """Create an object, and return it as the server stored it."""
         return await api.create(obj)
 
     def _shelf(self, name: str, namespace: str) -> Shelf:
@@ -96,17 +96,17 @@ class User(Program):
     def _acknowledged(self, obj: kp.KubeObject) -> None:
         meta = obj.metadata
         if (f"{meta.namespace}/{meta.name}", meta.resource_version) not in self.trial.oracle.written:
-            self.trial.found(
+            self.trial.report_violation(
                 f"{self.name} was told that {meta.name} is at {meta.resource_version}: it never was"
             )
 
 
 def happen(trial: StormTrial, planned: Planned) -> None:
-    """Let something happen."""
+    """Perform a planned happening."""
     rng, now = Random(planned.draw), trial.time
-    trial.note(f"happens: {planned.what}")
+    trial.note(f"happens: {planned.happening}")
     cluster = trial.cluster
-    match planned.what:
+    match planned.happening:
         case "restart":
             cluster.end_watches()
         case "compaction":
@@ -140,27 +140,31 @@ def happen(trial: StormTrial, planned: Planned) -> None:
             replica.doubtful_until = now + 30.0
         case "pause":
             trial.pause(rng.choice(trial.replicas), rng.choice((1.0, 8.0, 14.0, 30.0)))
-            return  # counted where the loop can do it
+            return  # counted by the loop, if it supports it
         case "kill":
             trial.kill(rng.choice(trial.replicas), rng.choice((0.5, 20.0)))
         case "network down":
             for program in trial.programs:
                 if rng.random() < 0.4:
                     program.network.refuses_until = cluster.now + rng.choice((1.0, 20.0, 120.0))
-            return  # counted for each request that is refused
+            return  # counted for each refused request
         case "slow handlers":
             trial.slow_until = now + rng.choice((10.0, 60.0))
             return  # counted for each run
         case "failing handlers":
             trial.failing_until = now + rng.choice((10.0, 60.0))
             return
-    trial.count(planned.what)
+    trial.count(planned.happening)
 
 
 def _meddle(trial: Trial, rng: Random) -> None:
-    """Somebody writes to what others hold in their hands."""
+    """Write to objects that others are working on."""
     cluster, namespace = trial.cluster, rng.choice(NAMESPACES)
-    children = [one["metadata"] for one in cluster.objects(ConfigMap) if "title" in one.get("data", {})]
+    children = [
+        config_map["metadata"]
+        for config_map in cluster.objects(ConfigMap)
+        if "title" in config_map.get("data", {})
+    ]
     if children and rng.random() < 0.5:
         meta = rng.choice(children)
         if rng.random() < 0.5:
@@ -183,11 +187,11 @@ def _steal(lease: dict[str, Any]) -> None:
 
 
 def _restore(trial: StormTrial) -> None:
-    """Go back to a backup, in the way that etcd documents for Kubernetes: with a revision that is higher."""
+    """Restore a backup as etcd documents it for Kubernetes: with a higher revision."""
     cluster, backup = trial.cluster, trial.backup
     assert backup is not None
     trial.backup = None
-    # A uid is never given out twice, and that of the backup would be: stale caches know it.
+    # A uid is never used twice, and a uid of the backup would be: stale caches know it.
     raised = msgspec.structs.replace(backup, version=cluster.version + 1000, seed=cluster.seed)
     trial.oracle.restore(backup.version)
     cluster.restore(raised)

@@ -1,4 +1,6 @@
-"""What a seed decides: the cluster, the programs on it, the faults and their rates, and what happens when."""
+"""The plan that a seed determines: the cluster, its programs, the faults and their rates, and the
+happenings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import kubeproto_sim as sim
 
 Backend: TypeAlias = Literal["asyncio", "trio"]
 
-DURATION: Final = 1800.0  # seconds of storm; the calm after it comes on top
+DURATION: Final = 1800.0  # seconds of storm; the calm after it is additional
 
 Happening: TypeAlias = Literal[
     "restart", "compaction", "backup", "lag", "replica lag", "conflicting writer", "lease deleted",
@@ -22,7 +24,7 @@ HAPPENINGS: Final[tuple[Happening, ...]] = (
     "restart", "compaction", "backup", "lag", "replica lag", "conflicting writer", "lease deleted",
     "lease stolen", "clock jump", "pause", "kill", "network down", "slow handlers", "failing handlers",
 )  # fmt: skip
-# What needs an operator happens in two runs of three, and a backup is restored once in three times.
+# An operator runs in two of three storms, and a backup is restored in a third of them.
 OFTEN: Final[dict[Happening, int]] = {
     "backup": 3, "lease deleted": 2, "lease stolen": 2, "clock jump": 2, "kill": 2, "pause": 3,
 }  # fmt: skip
@@ -31,19 +33,19 @@ OF_OPERATORS: Final = frozenset(
 )
 
 
-class Planned(Struct, frozen=True):
-    """Something that happens in the cluster or to a program, and a number that says how much of it."""
+class Planned(Struct, frozen=True, rename={"time": "at", "happening": "what"}):
+    """A happening in the cluster or a program, and a number that determines its details."""
 
-    at: float
-    what: Happening
+    time: float
+    happening: Happening
     draw: int
 
 
 class FollowerPlan(Struct, frozen=True):
-    """A program that follows one kind."""
+    """A program that follows a single kind."""
 
     kind: Literal["books", "shelves", "configmaps", "books metadata"]
-    namespace: str  # "" for all
+    namespace: str  # "" for all namespaces
     selector: str
     page_size: int
     streaming: bool
@@ -51,14 +53,14 @@ class FollowerPlan(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """One run. `only` and `events` leave out faults and happenings, for shrinking; None leaves out none."""
+    """A run. `only` and `events` omit faults and happenings, for shrinking; None omits none."""
 
     seed: int
     backend: Backend
     duration: float
     modes: sim.Modes
     window: int
-    garbage: float  # seconds after which what has no owner any more is collected
+    garbage: float  # seconds after which objects without an owner are collected
     replicas: int
     rates: tuple[float, ...]  # of the replicas' clocks
     credentials: Literal["none", "oidc", "file", "exec"]
@@ -66,21 +68,21 @@ class Plan(Struct, frozen=True, kw_only=True):
     users: int
     pace: float  # mean seconds between two requests of a user
     objects: int
-    share: float  # of all requests, those that meet a fault
-    besides: float  # of these, those that meet another one on their way
+    share: float  # the share of requests with a fault
+    besides: float  # the share of these with a further fault in transit
     events: tuple[Planned, ...]
     only: frozenset[tuple[str, int]] | None = None
 
 
 def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATION) -> Plan:
-    """The run that a seed decides."""
+    """Return the plan of a seed."""
     rng = Random(seed)
     drawn: Backend = "trio" if rng.random() < 0.2 else "asyncio"
     replicas = rng.choice((0, 0, 1, 2, 2, 3))
-    gone: tuple[Literal["in-stream", "http-expired", "http-gone"], ...] = (
+    expiry_forms: tuple[Literal["in-stream", "http-expired", "http-gone"], ...] = (
         "in-stream", "in-stream", "http-expired", "http-gone",
     )  # fmt: skip
-    marks: tuple[Literal["true", "missing", "false", "without-version"], ...] = (
+    end_bookmark_forms: tuple[Literal["true", "missing", "false", "without-version"], ...] = (
         "true", "true", "true", "missing", "false", "without-version",
     )  # fmt: skip
     large: tuple[Literal["reason", "cause-message", "message"], ...] = ("reason", "cause-message", "message")
@@ -88,15 +90,15 @@ def draw(seed: int, *, backend: Backend | None = None, duration: float = DURATIO
         streaming_lists=rng.random() < 0.7,
         watch_cache=rng.random() < 0.85,
         bookmarks=rng.random() < 0.9,
-        end_mark=rng.choice(marks),
-        gone=rng.choice(gone),
+        end_mark=rng.choice(end_bookmark_forms),
+        gone=rng.choice(expiry_forms),
         too_large=rng.choice(large),
         compress_watches=rng.random() < 0.15,
         old_bookmarks=rng.random() < 0.1,
     )
     share = rng.choice((0.4, 0.7, 0.85, 0.9, 0.95, 0.97))
     if share < 0.8:
-        duration /= 2.0  # most requests of such a run succeed, and cost as much as those that do not
+        duration /= 2.0  # most requests of such a run succeed, and cost as much as the failed ones
     return Plan(
         seed=seed,
         backend=backend or drawn,
@@ -138,14 +140,16 @@ def _events(rng: Random, duration: float, replicas: int) -> tuple[Planned, ...]:
     ]
     count = int(duration / rng.choice((15, 30, 60)))
     times = sorted(rng.uniform(5.0, duration) for _ in range(count))
-    return tuple(Planned(round(at, 3), rng.choice(kinds), rng.getrandbits(32)) for at in times)
+    return tuple(Planned(round(time, 3), rng.choice(kinds), rng.getrandbits(32)) for time in times)
 
 
 def write(plan: Plan) -> bytes:
-    """A plan as a file keeps it: a run that was found once is made again whatever seeds mean by then."""
+    """Return a plan as a file stores it: a run with a finding is repeated even after the meaning of seeds has
+    changed.
+    """
     return msgspec.json.format(msgspec.json.encode(plan, order="sorted"), indent=1) + b"\n"
 
 
 def read(data: bytes) -> Plan:
-    """A plan from a file."""
+    """Return the plan of a file."""
     return msgspec.json.decode(data, type=Plan)

@@ -1,4 +1,4 @@
-"""Programs under test: a replica of an operator with two controllers, and one that caches a kind."""
+"""Programs under test: a replica of an operator with two controllers, and a program that caches a kind."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ LEASE_DURATION: Final = 15.0
 
 
 class Clock:
-    """The monotonic clock of one machine: it runs at its own rate, and goes on while the machine sleeps."""
+    """The monotonic clock of a machine: it runs at its own rate, and continues while the machine sleeps."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self.missed = 0.0
 
     def now(self) -> float:
-        """The time."""
+        """Return the time."""
         return anyio.current_time() * self.rate + self.missed
 
-    async def sleep_until(self, at: float) -> None:
-        """Return when it is that time."""
-        await anyio.sleep(max(0.0, (at - self.now()) / self.rate))
+    async def sleep_until(self, time: float) -> None:
+        """Return at this time."""
+        await anyio.sleep(max(0.0, (time - self.now()) / self.rate))
 
 
 class Program(Pausable):
-    """A process with a client of its own, which can be stopped, killed and started again."""
+    """A process with its own client, which can be paused, killed and restarted."""
 
     def __init__(self, trial: Trial, name: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Program(Pausable):
         self.network = Network(trial, name, checked=self.check_write)
         self.client = SimulatedClient(trial.cluster, self.network, seed=trial.plan.seed, namespace="default")
         self.scope = anyio.CancelScope()
-        self.ended = anyio.Event()
+        self.finished = anyio.Event()
         self.provider: Provider | None = None
         self._authorized: Any = None
         if trial.plan.credentials != "none":
@@ -68,7 +68,7 @@ class Program(Pausable):
             self.client.transport = self._authorized
 
     def check_write(self, request: RawRequest) -> None:
-        """Look at a write as it leaves."""
+        """Check a write when it is sent."""
 
     async def run(self) -> None:
         """Run until it ends or is killed."""
@@ -81,20 +81,20 @@ class Program(Pausable):
                 with anyio.CancelScope(shield=True):
                     await self._authorized.aclose()
             self.network.settle()
-            self.ended.set()
+            self.finished.set()
 
     async def live(self) -> None:
-        """What the process does."""
+        """Run the program."""
         raise NotImplementedError
 
     def kill(self) -> None:
-        """End it without a farewell: it sends nothing more."""
+        """Kill the process: it sends nothing more."""
         self.network.dead = True
         self.scope.cancel()
 
 
 class Follower(Program):
-    """A program that follows one kind, and nothing else."""
+    """A program that only follows a kind."""
 
     def __init__(self, trial: Trial, name: str, plan: FollowerPlan) -> None:
         super().__init__(trial, name)
@@ -113,13 +113,13 @@ class Follower(Program):
         trial.oracle.follow(self.cache, plan.selector, f"{name} ({plan.kind})")
 
     async def live(self) -> None:
-        """Follow."""
+        """Follow the kind."""
         async with self.caches:
             await anyio.sleep_forever()
 
     @property
     def agrees(self) -> bool:
-        """Whether it shows what is there."""
+        """Return whether the cache shows the current objects."""
         return self.trial.oracle.agrees(self.cache, self.plan.selector)
 
 
@@ -131,11 +131,11 @@ class Replica(Program):
         self.number, self.life = number, life
         self.rng = Random(f"{trial.plan.seed} {self.name}")
         self.clock = Clock(trial.plan.rates[number])
-        self.doubtful_until = 0.0  # another clock may have run too fast for this one to trust the lease
+        self.doubtful_until = 0.0  # another clock may run too fast for this clock to trust the lease
         self.election = LeaderElector(self.client, name=LEASE, identity=self.name, clock=self.clock)
         self.operator = Operator(election=self.election, grace=5.0)
         self.running: set[tuple[str, str]] = set()
-        self.seen: dict[tuple[str, str], str] = {}
+        self.reconciled_versions: dict[tuple[str, str], str] = {}
         self.failure = ""
         self.resumed_at = -1.0
         self.claimed_until = 0.0  # on its own clock
@@ -158,7 +158,8 @@ class Replica(Program):
             tasks.start_soon(self._watch_caches)
             try:
                 await self.operator.run(*runs)
-            except* kp.DeadlineExceeded as late:  # beside it a cancellation, if it is killed just then
+            # a cancellation is raised as well if the replica is killed at this moment
+            except* kp.DeadlineExceeded as late:
                 self.failure = str(late.exceptions[0])  # its caches have not synced for two minutes
             tasks.cancel_scope.cancel()
 
@@ -170,31 +171,33 @@ class Replica(Program):
 
     @property
     def agrees(self) -> bool:
-        """Whether all caches show what is there."""
+        """Return whether all caches show the current objects."""
         return all(
             self.trial.oracle.agrees(cache, "")
             for reconciling in self.operator._controllers.values()
             for cache in reconciling.caches
         )
 
-    # What a run does
+    # The actions of a run
 
-    async def _once(self, what: str, ctx: Context[None], obj: Book | Shelf, work: Any) -> Action:
-        mark = what, ctx.key
-        if mark in self.running:
-            self.trial.found(f"{self.name} runs {what} {ctx.key} twice at once")
+    async def _once(self, controller_name: str, ctx: Context[None], obj: Book | Shelf, work: Any) -> Action:
+        run_key = controller_name, ctx.key
+        if run_key in self.running:
+            self.trial.report_violation(f"{self.name} runs {controller_name} {ctx.key} twice at once")
         if not self.election.is_leader:
-            self.trial.found(f"{self.name} begins a run of {what} {ctx.key} and does not lead")
-        self.running.add(mark)
+            self.trial.report_violation(
+                f"{self.name} begins a run of {controller_name} {ctx.key} and does not lead"
+            )
+        self.running.add(run_key)
         try:
             await self._trouble()
             action: Action = await work
             work = None
         finally:
-            self.running.discard(mark)
+            self.running.discard(run_key)
             if work is not None:
                 work.close()
-        self.seen[mark] = obj.metadata.resource_version
+        self.reconciled_versions[run_key] = obj.metadata.resource_version
         return action
 
     async def _trouble(self) -> None:
@@ -207,12 +210,12 @@ class Replica(Program):
             raise RuntimeError("this handler fails now and then")
 
     async def _label(self, book: Book, ctx: Context[None]) -> Action:
-        wanted = {"title": book.spec.title}
+        desired = {"title": book.spec.title}
         child = ctx.cache(ConfigMap).get(ctx.name, ctx.namespace)
-        if child is None or child.data != wanted:
+        if child is None or child.data != desired:
             metadata = kp.ObjectMeta(name=ctx.name, owner_references=[owner_reference(book)])
             api = ctx.client.api(ConfigMap, namespace=ctx.namespace)
-            await api.apply(ConfigMap(metadata=metadata, data=wanted), field_manager="storm", force=True)
+            await api.apply(ConfigMap(metadata=metadata, data=desired), field_manager="storm", force=True)
         if book.status is None or book.status.label != book.spec.title:
             books = ctx.client.api(Book, namespace=ctx.namespace)
             await books.patch_status(book, {"label": book.spec.title})
@@ -229,26 +232,28 @@ class Replica(Program):
         self.trial.external.discard(shelf.metadata.uid)
         return None
 
-    # What leaves, and what the lease says
+    # Outgoing requests and the lease
 
     def check_write(self, request: RawRequest) -> None:
-        """No request of a run leaves after the lease has expired on this one's clock."""
+        """Check that no request of a run is sent after the lease has expired on the replica's clock."""
         trial, now = self.trial, self.clock.now()
         if trial.time == self.resumed_at:
-            return  # it was on its way when the process was stopped, and nobody could call it back
+            return  # it was in flight when the process was paused, and could not be recalled
         if now > self.claimed_until:
-            late = now - self.claimed_until
-            trial.found(
-                f"{self.name} sends {request.method} {request.target} {late:.3f} s after its lease expired"
+            delay = now - self.claimed_until
+            trial.report_violation(
+                f"{self.name} sends {request.method} {request.target} {delay:.3f} s after its lease expired"
             )
         for other in trial.replicas:
             if other is not self and other.election.is_leader and not self._may_overlap(other):
-                trial.found(f"{self.name} sends {request.method} {request.target} while {other.name} leads")
+                trial.report_violation(
+                    f"{self.name} sends {request.method} {request.target} while {other.name} leads"
+                )
 
     def _may_overlap(self, other: Replica) -> bool:
         doubtful = max(self.doubtful_until, other.doubtful_until, self.trial.lease_doubtful_until)
         ratio = max(self.clock.rate, other.clock.rate) / min(self.clock.rate, other.clock.rate)
-        return other.network.dead or other.ended.is_set() or self.trial.time < doubtful or ratio > 1.45
+        return other.network.dead or other.finished.is_set() or self.trial.time < doubtful or ratio > 1.45
 
     def _answered(self, request: RawRequest, response: ServerResponse) -> None:
         if "/leases" not in request.target or request.method not in ("PUT", "POST") or response.status >= 300:

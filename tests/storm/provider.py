@@ -1,6 +1,4 @@
-"""Tokens that expire, and where they come from: an identity provider, a file or a plugin, which fail now and
-then.
-"""
+"""Tokens that expire, and their sources: an identity provider, a file or a plugin, which sometimes fail."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ class Provider:
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[_Body]:
-        """Answer a request for tokens."""
+        """Respond to a request for tokens."""
         await anyio.sleep(self._rng.choice((0.0, 0.05, 1.0)))
         if not self.calm and (draw := self._rng.random()) < 0.4:
             self._count("identity provider fails")
@@ -72,12 +70,12 @@ class Provider:
         yield _Body(200, json.dumps({"id_token": token, "refresh_token": f"r{self._issued}"}).encode())
 
     def token(self, life: float) -> str:
-        """A token that expires after a number of seconds."""
+        """Return a token that expires after a number of seconds."""
         claims = json.dumps({"sub": f"t{self._issued}", "exp": self._now() + life}).encode()
         return f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.x"
 
     def read(self, paths: tuple[str, ...]) -> c.FilesRead:
-        """Return the files that a token is read from, which are being replaced now and then."""
+        """Return the files of a token, which are sometimes being replaced."""
         content: bytes | UnreadableFile = self.token(600.0).encode()
         if not self.calm and (draw := self._rng.random()) < 0.4:
             self._count("credential file fails")
@@ -100,7 +98,7 @@ class Provider:
 
 
 class StormAuthorized(AuthorizedTransport):
-    """Reads no file and runs no command: the provider of the storm gives what would come of them."""
+    """Reads no file and runs no command: the provider of the storm supplies the results."""
 
     provider: Provider
 
@@ -120,7 +118,7 @@ def authorized(
     now: Callable[[], float],
     source: Literal["oidc", "file", "exec"],
 ) -> AuthorizedTransport:
-    """A transport to the cluster that has tokens of this provider."""
+    """Return a transport to the cluster with the tokens of this provider."""
 
     @asynccontextmanager
     async def opener(connection: Connection) -> AsyncGenerator[kp.Transport]:
@@ -136,6 +134,6 @@ def authorized(
         case "exec":
             identity = Identity(plugin=Plugin(command="get-token"))
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    found = StormAuthorized(config, opener, clock=now)
-    found.provider = provider
-    return found
+    transport = StormAuthorized(config, opener, clock=now)
+    transport.provider = provider
+    return transport

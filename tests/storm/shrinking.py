@@ -1,4 +1,4 @@
-"""`shrink`: a run that failed, with everything left out that it does not take, and told in words."""
+"""`shrink`: reduce a failed run to the parts that it needs, and describe it in words."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ _PARTICULAR = re.compile(r"\d[\d.]*|'[^']*'|(?:default|other)/\w+|\{.*")
 
 
 def kind_of(violation: str) -> str:
-    """What a finding is about, without the times, names and versions of one run."""
+    """Return the type of a finding, without the times, names and versions of its run."""
     return _PARTICULAR.sub("…", violation)[:80]
 
 
 def shrink(
     outcome: Outcome, *, runs: int = 200, on_smaller: Callable[[Outcome], None] | None = None
 ) -> Outcome:
-    """Return the smallest run that was found within so many runs, which fails in the same way.
+    """Return the smallest run with the same failure, within a number of runs.
 
-    `on_smaller` is called with each smaller one on the way there, which may take minutes.
+    `on_smaller` is called with each smaller run on the way, which may take minutes.
     """
-    wanted = kind_of(outcome.violations[0])
-    best, left = outcome, runs
+    kind = kind_of(outcome.violations[0])
+    best, remaining_runs = outcome, runs
 
     def fails(plan: Plan) -> bool:
-        nonlocal best, left
-        if left <= 0:
+        nonlocal best, remaining_runs
+        if remaining_runs <= 0:
             return False
-        left -= 1
-        found = play(plan)
-        if any(kind_of(one) == wanted for one in found.violations):
-            best = found
+        remaining_runs -= 1
+        outcome_ = play(plan)
+        if any(kind_of(violation) == kind for violation in outcome_.violations):
+            best = outcome_
             if on_smaller is not None:
-                on_smaller(found)
+                on_smaller(outcome_)
             return True
         return False
 
-    at = float(outcome.violations[0].split(" ", 1)[0])
-    for end in (at + 1.0, at + 60.0):
-        shorter = [one for one in best.plan.events if one.at < end]
+    failure_time = float(outcome.violations[0].split(" ", 1)[0])
+    for end in (failure_time + 1.0, failure_time + 60.0):
+        shorter = [planned for planned in best.plan.events if planned.time < end]
         if end < best.plan.duration and fails(replace(best.plan, duration=end, events=tuple(shorter))):
             break
     _fewer(best.plan.events, lambda events: fails(replace(best.plan, events=tuple(events))))
@@ -59,13 +59,13 @@ def shrink(
 
 
 def _fewer(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> None:
-    """Leave out halves, then quarters, and so on, as long as it still fails (Zeller's ddmin)."""
+    """Omit halves, then quarters, and so on, as long as the run still fails (Zeller's ddmin)."""
     size = max(1, len(items) // 2)
     while items:
         for start in range(0, len(items), size):
-            rest = [*items[:start], *items[start + size :]]
-            if fails(rest):
-                items = rest
+            remainder = [*items[:start], *items[start + size :]]
+            if fails(remainder):
+                items = remainder
                 break
         else:
             if size == 1:
@@ -74,17 +74,19 @@ def _fewer(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> None:
 
 
 def in_words(outcome: Outcome, lines: int = 60) -> str:
-    """A run as people read it: what it consists of, what went wrong before the end, and what was found."""
+    """Return a description of a run: its parts, the faults before the end, and the findings."""
     plan = outcome.plan
     programs = f"{plan.replicas} replicas, {len(plan.followers)} followers, {plan.users} users"
     text = [
         f"seed {plan.seed} on {plan.backend}, {plan.duration:g} s: {programs}; {plan.modes}",
         f"{len(plan.events)} happenings and {len(outcome.struck)} faults of requests",
-        *(f"  {one.at:10.3f}  {one.what}" for one in plan.events),
+        *(f"  {planned.time:10.3f}  {planned.happening}" for planned in plan.events),
     ]
     if lines:
-        shown = [line for line in outcome.transcript if "!!" in line or "happens" in line or "FOUND" in line]
-        first = next((at for at, line in enumerate(shown) if "FOUND" in line), len(shown))
-        text += ["the end of the transcript:", *shown[max(0, first - lines) : first + 1]]
-    found = [f"  {one}" for one in outcome.violations[:5]] or ["  nothing"]
-    return "\n".join([*text, "found:", *found])
+        lines_shown = [
+            line for line in outcome.transcript if "!!" in line or "happens" in line or "FOUND" in line
+        ]
+        first = next((index for index, line in enumerate(lines_shown) if "FOUND" in line), len(lines_shown))
+        text += ["the end of the transcript:", *lines_shown[max(0, first - lines) : first + 1]]
+    findings = [f"  {violation}" for violation in outcome.violations[:5]] or ["  nothing"]
+    return "\n".join([*text, "found:", *findings])

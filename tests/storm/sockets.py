@@ -4,10 +4,10 @@
     operator ─┼── transport ══ sockets ══ proxy ══ sockets ══ served cluster
     user ─────┘
 
-The seed decides what the proxy does to each connection, by its number: it cuts it after some bytes, ends a
-response early as if it were complete, delays pieces, or sends a request twice, as proxies do that retry. The
-kernel decides the rest, so a seed does not repeat a run exactly. Once the user has written enough, the proxy
-is faithful, and everything has to come to the state of the server.
+The seed determines the faults of the proxy for each connection, by its number: it closes the connection after
+some bytes, ends a response early as if it were complete, delays chunks, or sends a request twice, as retrying
+proxies do. The scheduling of the kernel also matters, so a seed does not repeat a run exactly. After the user
+has written enough, the proxy causes no more faults, and all programs must reach the state of the server.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FAULTS: Final = ("cut", "truncated", "delayed", "sent twice")
 
 
 class Stack(NamedTuple):
-    """A transport, and the event loop that it runs on."""
+    """A transport, and its event loop."""
 
     label: str
     backend: Backend
@@ -62,7 +62,7 @@ STACKS: Final = (
 
 
 class SocketOutcome(Struct, frozen=True):
-    """What a run through sockets came to."""
+    """The result of a run through sockets."""
 
     violations: tuple[str, ...]
     counts: dict[str, int]
@@ -84,7 +84,7 @@ class Proxy:
         self._unfaithful: set[anyio.CancelScope] = set()
 
     def be_calm(self) -> None:
-        """Pass on everything from here on; connections with a fault that is still to come are cut."""
+        """Pass on everything from now on; connections with a pending fault are closed."""
         self.calm = True
         for scope in list(self._unfaithful):
             scope.cancel()
@@ -109,7 +109,7 @@ class Proxy:
                     await self._pass_responses(server, client, fault, rng)
                     tasks.cancel_scope.cancel()
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, ExceptionGroup):
-            pass  # one of the two has gone
+            pass  # one side has disconnected
         finally:
             self._unfaithful.discard(scope)
             self.open -= 1
@@ -117,34 +117,34 @@ class Proxy:
     async def _pass_requests(
         self, client: ByteStream, server: ByteStream, fault: str, scope: anyio.CancelScope
     ) -> None:
-        async for piece in client:
-            await server.send(piece)
+        async for chunk in client:
+            await server.send(chunk)
             if fault == "sent twice" and not self.calm:
                 fault = ""
                 self.counts["sent twice"] += 1
-                await server.send(piece)
+                await server.send(chunk)
         scope.cancel()
 
     async def _pass_responses(self, server: ByteStream, client: ByteStream, fault: str, rng: Random) -> None:
-        left = rng.randrange(1 << rng.randrange(13)) if fault in ("cut", "truncated") else -1
-        async for piece in server:
+        remaining = rng.randrange(1 << rng.randrange(13)) if fault in ("cut", "truncated") else -1
+        async for chunk in server:
             if fault == "delayed" and not self.calm:
                 self.counts["delayed"] += 1
                 await anyio.sleep(rng.random() * 0.05)
-            if 0 <= left <= len(piece):
+            if 0 <= remaining <= len(chunk):
                 self.counts[fault] += 1
-                await client.send(piece[:left])
+                await client.send(chunk[:remaining])
                 if fault == "truncated":
                     await client.send_eof()
                     await anyio.sleep(rng.random() * 0.1)
                 return
-            await client.send(piece)
-            left -= len(piece) if left >= 0 else 0
+            await client.send(chunk)
+            remaining -= len(chunk) if remaining >= 0 else 0
 
 
 @asynccontextmanager
 async def proxied(seed: int, url: str) -> AsyncGenerator[tuple[Proxy, str]]:
-    """A proxy before a server."""
+    """Run a proxy in front of a server."""
     port = urlsplit(url).port
     assert port is not None
     proxy = Proxy(seed, port)
@@ -156,7 +156,7 @@ async def proxied(seed: int, url: str) -> AsyncGenerator[tuple[Proxy, str]]:
 
 
 def play_sockets(seed: int, stack: Stack, *, liveness: float = LIVENESS) -> SocketOutcome:
-    """Make one run, in real time."""
+    """Make a run in real time."""
     return anyio.run(_Run(seed, stack, liveness).play, backend=stack.backend)
 
 
@@ -173,9 +173,9 @@ class _Run:
 
     async def play(self) -> SocketOutcome:
         began = time.monotonic()
-        before = alive()
+        initial_tasks = alive()
         cluster = new_cluster(sim.Modes(), 10_000, 0.5, self.seed)
-        cluster.on_change = lambda one: self.history.add((one.key, str(one.version)))
+        cluster.on_change = lambda obj: self.history.add((obj.key, str(obj.version)))
         async with serve(cluster) as url, proxied(self.seed, url) as (proxy, through):
             opener: Callable[[Connection], Any] = getattr(
                 importlib.import_module(self.stack.module), self.stack.name
@@ -184,8 +184,8 @@ class _Run:
                 client = Client(transport, namespace="default", rng=Random(self.seed))
                 await self._programs(client, cluster, proxy)
             await self._until(lambda: not proxy.open, "connections are open after the transport was closed")
-        if (left := alive() - before) > 0:
-            self.violations.append(f"{left} tasks are left after the end")
+        if (remaining_tasks := alive() - initial_tasks) > 0:
+            self.violations.append(f"{remaining_tasks} tasks are left after the end")
         return SocketOutcome(
             tuple(self.violations), dict(proxy.counts), proxy.connections, len(self.acknowledged),
             time.monotonic() - began,
@@ -202,16 +202,16 @@ class _Run:
             proxy.be_calm()
             await self._until(lambda: not self._missing(cluster), lambda: "; ".join(self._missing(cluster)))
             operator.stop()
-        for mark in self.acknowledged:
-            if mark not in self.history:
-                self.violations.append(f"a write of {mark[0]} was acknowledged at {mark[1]}: it never was")
+        for key, version in self.acknowledged:
+            if (key, version) not in self.history:
+                self.violations.append(f"a write of {key} was acknowledged at {version}: it never was")
 
-    async def _until(self, condition: Callable[[], bool], what: str | Callable[[], str]) -> None:
+    async def _until(self, condition: Callable[[], bool], description: str | Callable[[], str]) -> None:
         with anyio.move_on_after(self.liveness):
             while not condition():
                 await anyio.sleep(0.02)
             return
-        missing = what if isinstance(what, str) else what()
+        missing = description if isinstance(description, str) else description()
         self.violations.append(f"{self.liveness:g} s after the last fault: {missing}")
 
     async def _write(self, client: Client) -> None:
@@ -232,33 +232,33 @@ class _Run:
                 meta = book.metadata
                 self.acknowledged.append((f"{meta.namespace}/{meta.name}", meta.resource_version))
         except kp.KubeprotoError:
-            pass  # refused, or nobody knows: only what was acknowledged counts
+            pass  # refused or unknown: only acknowledged writes are checked
 
     async def _label(self, book: Book, ctx: Context[None]) -> Action:
         child = ctx.cache(ConfigMap).get(ctx.name, ctx.namespace)
-        wanted = {"title": book.spec.title}
-        if child is None or child.data != wanted:
+        desired = {"title": book.spec.title}
+        if child is None or child.data != desired:
             metadata = kp.ObjectMeta(name=ctx.name, owner_references=[owner_reference(book)])
             api = ctx.client.api(ConfigMap, namespace=ctx.namespace)
-            await api.apply(ConfigMap(metadata=metadata, data=wanted), field_manager="storm", force=True)
+            await api.apply(ConfigMap(metadata=metadata, data=desired), field_manager="storm", force=True)
         return await_change()
 
     def _missing(self, cluster: sim.Cluster) -> list[str]:
-        """What is not yet as the server has it, or as the operator is to make it."""
+        """Return the differences from the state of the server, and from that of the operator."""
         missing: list[str] = []
         for cache in self.caches:
-            there = {
-                f"{one['metadata']['namespace']}/{one['metadata']['name']}": one["metadata"][
+            stored = {
+                f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj["metadata"][
                     "resourceVersion"
                 ]
-                for one in cluster.objects(cache.kind)
-                if cache.namespace in (kp.ALL, one["metadata"]["namespace"])
+                for obj in cluster.objects(cache.kind)
+                if cache.namespace in (kp.ALL, obj["metadata"]["namespace"])
             }
             keys = cache.keys() if cache.synced else []
-            shown = {key: entry.version for key in keys if (entry := cache.entry(key))}
-            if shown != there:
-                missing.append(f"{cache!r} shows {shown}, and the server has {there}")
-        children = {_key(one): one["data"] for one in cluster.objects(ConfigMap) if "data" in one}
+            cached_versions = {key: entry.version for key in keys if (entry := cache.entry(key))}
+            if cached_versions != stored:
+                missing.append(f"{cache!r} shows {cached_versions}, and the server has {stored}")
+        children = {_key(obj): obj["data"] for obj in cluster.objects(ConfigMap) if "data" in obj}
         for book in cluster.objects(Book):
             if children.get(_key(book)) != {"title": book["spec"]["title"]}:
                 missing.append(f"book {_key(book)} has no ConfigMap of its title")
@@ -266,7 +266,7 @@ class _Run:
 
 
 def alive() -> int:
-    """How many tasks there are."""
+    """Return the number of tasks."""
     if current_async_library() == "trio":
         import trio
 

@@ -1,4 +1,4 @@
-"""Small storms through sockets with fixed seeds, and what they find in a runtime that is made wrong."""
+"""Small storms through sockets with fixed seeds, and their findings in a runtime with a deliberate defect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ thorough = pytest.mark.thorough("seconds of real time for each")
 
 
 def over(*stacks: Stack) -> list[Any]:
-    return [pytest.param(one, id=one.label, marks=pytest.mark.needs(*NEEDS[one.label])) for one in stacks]
+    return [
+        pytest.param(stack, id=stack.label, marks=pytest.mark.needs(*NEEDS[stack.label])) for stack in stacks
+    ]
 
 
 @thorough
@@ -23,15 +25,17 @@ def test_a_storm_through_sockets_finds_nothing(stack: Stack) -> None:
     for seed in (1, 2):
         outcome = play_sockets(seed, stack)
         assert outcome.violations == ()
-        assert outcome.counts  # how many depends on how bytes are scheduled
+        assert outcome.counts  # their number depends on the scheduling of bytes
         assert outcome.written
 
 
 @thorough
 @pytest.mark.parametrize("stack", over(STACKS[0]))
-def test_a_storm_through_sockets_finds_a_cache_that_loses_changes(
+def test_a_storm_through_sockets_detects_a_cache_that_loses_changes(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken_cache(monkeypatch)
-    found = [one for seed in range(1, 5) for one in play_sockets(seed, stack, liveness=3.0).violations]
-    assert any("the server has" in one for one in found)
+    findings = [
+        finding for seed in range(1, 5) for finding in play_sockets(seed, stack, liveness=3.0).violations
+    ]
+    assert any("the server has" in finding for finding in findings)

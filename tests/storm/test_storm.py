@@ -1,4 +1,4 @@
-"""Small storms with fixed seeds, runs that once found something, and broken variants that a storm finds."""
+"""Small storms with fixed seeds, runs that had findings in the past, and defects that a storm must detect."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def test_a_small_storm_finds_nothing(backend: Backend) -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_seed_repeats_a_run_exactly(backend: Backend) -> None:
     plan = small(3, backend=backend, duration=40.0, replicas=2)
-    one, two = play(plan), play(plan)
-    assert one.digest == two.digest
-    assert one.counts == two.counts
-    assert play(replace(plan, seed=4)).digest != one.digest
+    first, second = play(plan), play(plan)
+    assert first.digest == second.digest
+    assert first.counts == second.counts
+    assert play(replace(plan, seed=4)).digest != first.digest
 
 
 @thorough
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_seed_repeats_half_an_hour_exactly(backend: Backend) -> None:
     plan = replace(draw(3025, backend=backend, duration=LONG), duration=LONG, replicas=2)
-    assert max(one.at for one in plan.events) > 0.4 * LONG
-    one, two = play(plan), play(plan)
-    assert (one.digest, one.counts, one.requests) == (two.digest, two.counts, two.requests)
+    assert max(planned.time for planned in plan.events) > 0.4 * LONG
+    first, second = play(plan), play(plan)
+    assert (first.digest, first.counts, first.requests) == (second.digest, second.counts, second.requests)
 
 
 @thorough
@@ -76,42 +76,44 @@ def test_a_seed_repeats_a_run_in_another_process(arguments: str) -> None:
 
 
 @thorough
-def test_a_storm_that_is_interrupted_goes_on_and_comes_to_the_same(tmp_path: Path) -> None:
+def test_an_interrupted_storm_continues_with_the_same_result(tmp_path: Path) -> None:
     def command(folder: str) -> list[str]:
         seeds = ["--seeds", "5:10", "--processes", "1", "--duration", "20", "--state", str(tmp_path / folder)]
         return [sys.executable, "-m", "storm", *seeds]
 
     environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
-    begun = subprocess.Popen(command("some"), env=environ, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command("some"), env=environ, stdout=subprocess.PIPE, text=True)
     while not list((tmp_path / "some").glob("*.json")):
-        assert begun.poll() is None, "it ended before anything was kept"
+        assert process.poll() is None, "the run ended before it stored any progress"
         time.sleep(0.01)
-    begun.send_signal(signal.SIGINT)
-    said, _ = begun.communicate()
-    if "5 runs" not in said:  # else it was through before the signal came
-        assert said.endswith("the same command goes on from here\n")
-    rest, whole = (
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate()
+    if "5 runs" not in output:  # otherwise all runs were complete before the signal
+        assert output.endswith("the same command goes on from here\n")
+    remainder, uninterrupted = (
         subprocess.run(command(folder), env=environ, capture_output=True, text=True, check=True).stdout
         for folder in ("some", "all")
     )
-    assert "going on after" in rest or "5 runs" in said
-    assert "going on after" not in whole
+    assert "going on after" in remainder or "5 runs" in output
+    assert "going on after" not in uninterrupted
     assert (
-        rest.partition("\nfaults:")[2].partition("\nworker")[0]
-        == whole.partition("\nfaults:")[2].partition("\nworker")[0]
+        remainder.partition("\nfaults:")[2].partition("\nworker")[0]
+        == uninterrupted.partition("\nfaults:")[2].partition("\nworker")[0]
     )
-    assert list((tmp_path / "some").glob("*.json")) == []  # nothing was found, so nothing is kept
+    assert list((tmp_path / "some").glob("*.json")) == []  # there was no finding, so no file is left
 
 
 @thorough
 @pytest.mark.parametrize("broken", ["", "broken_memory"])
-def test_memory_that_grows_from_run_to_run_is_found(broken: str, tmp_path: Path) -> None:
+def test_memory_that_grows_from_run_to_run_is_reported(broken: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "storm", "--seeds", "0:30", "--processes", "1", "--duration", "30"]
     command += ["--state", str(tmp_path), "--broken", broken]
     environ = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parent)}
-    made = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    completed = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     grown = "failed: seed -1: memory  more than 20% above its level after the first tenth"
-    assert (made.returncode, grown in made.stdout) == (bool(broken), bool(broken)), made.stdout[-3000:]
+    assert (completed.returncode, grown in completed.stdout) == (bool(broken), bool(broken)), (
+        completed.stdout[-3000:]
+    )
 
 
 @thorough
@@ -132,8 +134,8 @@ def test_a_storm_of_some_hours_ends_when_they_have_passed(tmp_path: Path) -> Non
     run = subprocess.run(
         [sys.executable, "-m", "storm", *arguments], env=environ, capture_output=True, text=True, check=True
     )
-    shown = [line for line in run.stdout.splitlines() if " a CPU second, " in line][-1]
-    runs, seconds = int(shown.split()[0]), float(shown.split(", ")[3].split()[0])
+    progress_line = [line for line in run.stdout.splitlines() if " a CPU second, " in line][-1]
+    runs, seconds = int(progress_line.split()[0]), float(progress_line.split(", ")[3].split()[0])
     assert runs >= 1
     assert seconds >= 1
 
@@ -143,7 +145,7 @@ def test_a_storm_of_fixed_seeds_finds_nothing() -> None:
     failed: list[str] = []
     for seed in range(100, 112):
         outcome = play(draw(seed, duration=300.0))
-        failed += [f"seed {seed}: {one}" for one in outcome.violations[:1]]
+        failed += [f"seed {seed}: {violation}" for violation in outcome.violations[:1]]
     assert not failed
 
 
@@ -161,14 +163,14 @@ def test_a_storm_ends_though_no_request_ever_reaches_the_cluster(
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
-def test_what_a_storm_has_found_is_mended(path: Path) -> None:
+def test_past_findings_of_storms_are_fixed(path: Path) -> None:
     outcome = play(read(path.read_bytes()))
     assert not outcome.violations, in_words(play(outcome.plan, keep=True))
 
 
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 20), marks=thorough)], ids=str)
 def test_random_events_find_nothing_in_the_machines(seeds: range) -> None:
-    assert [found for seed in seeds for found in play_machines(seed)] == []
+    assert [finding for seed in seeds for finding in play_machines(seed)] == []
 
 
 def test_a_plan_survives_its_file() -> None:
@@ -177,25 +179,25 @@ def test_a_plan_survives_its_file() -> None:
 
 
 @thorough
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda one: one.make.__name__)
-def test_a_storm_finds(variant: Variant) -> None:
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.make.__name__)
+def test_a_storm_detects_a_defect(variant: Variant) -> None:
     changes: dict[str, Any] = {"replicas": 2, "users": 3, "pace": 0.5} | variant.changes
-    found: list[str] = []
+    all_violations: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         variant.make(patch)
         for seed in variant.seeds:
-            found += play(small(seed, duration=variant.duration, **changes)).violations
-            if any(variant.says in one for one in found):
+            all_violations += play(small(seed, duration=variant.duration, **changes)).violations
+            if any(variant.finding in violation for violation in all_violations):
                 return
-    raise AssertionError(f"nothing says {variant.says!r}: {found[:5]}")
+    raise AssertionError(f"no violation contains {variant.finding!r}: {all_violations[:5]}")
 
 
 @thorough
-def test_a_failing_run_is_shrunk_to_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_run_is_shrunk_to_its_necessary_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     broken_finalizer(monkeypatch)
     outcome = next(
-        one for seed in range(20, 30)
-        if (one := play(small(seed, replicas=2, users=3, pace=0.5, duration=60.0))).violations
+        candidate for seed in range(20, 30)
+        if (candidate := play(small(seed, replicas=2, users=3, pace=0.5, duration=60.0))).violations
     )  # fmt: skip
     least = shrink(outcome, runs=25)
     assert kind_of(least.violations[0]) == kind_of(outcome.violations[0])

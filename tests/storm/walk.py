@@ -1,4 +1,4 @@
-"""`Walk`: a machine that random events take from state to state, and what holds for each step."""
+"""`Walk`: a machine with random events, and the invariants of each step."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ OUTCOMES: Final[tuple[Outcome, ...]] = (
 
 
 class Walk:
-    """A machine on its way, and what it said."""
+    """A machine, its state and its last actions."""
 
     def __init__(self, step: Callable[[Any, Any, float], Any], state: Any, now: float = 1000.0) -> None:
         self.step, self.state, self.now = step, state, now
         self.actions: tuple[Any, ...] = ()
 
     def go(self, event: Any) -> str:
-        """Step; return what is wrong."""
-        before = self.state
+        """Step the machine, and yield the violated invariants."""
+        previous_state = self.state
         try:
-            self.state, self.actions = self.step(before, event, self.now)
+            self.state, self.actions = self.step(previous_state, event, self.now)
         except kp.LocalProtocolError:
             self.actions = ()
             return ""
         except Exception as error:
-            return f"{type(error).__name__} from {event!r} in {before!r}: {error}"
+            return f"{type(error).__name__} from {event!r} in {previous_state!r}: {error}"
         for action in self.actions:
-            at, latest = getattr(action, "at", self.now), getattr(action, "latest", None)
-            if at < self.now or (latest is not None and latest < at):
-                return f"{action!r} is due in the past, at {self.now}, for {event!r} in {before!r}"
-        sends = [one for one in self.actions if type(one).__name__.startswith("Send")]
+            time, latest = getattr(action, "at", self.now), getattr(action, "latest", None)
+            if time < self.now or (latest is not None and latest < time):
+                return f"{action!r} is due in the past, at {self.now}, for {event!r} in {previous_state!r}"
+        sends = [action_ for action_ in self.actions if type(action_).__name__.startswith("Send")]
         return f"two requests at once: {sends!r}" if len(sends) > 1 else ""

@@ -24,7 +24,7 @@ _EXEC: Final = "client.authentication.k8s.io/v1"
 
 
 def walk_credentials(rng: Random) -> Iterator[str]:
-    """Want credentials of each sort, whose sources fail, and which the server rejects."""
+    """Request credentials of each type, whose sources fail, and which the server rejects."""
     walk = Walk(c.step, None, now=1_000_000.0)
     for identity in _IDENTITIES:
         walk.state = c.begin(identity, walk.now)
@@ -55,7 +55,9 @@ def walk_credentials(rng: Random) -> Iterator[str]:
                         yield f"older credentials after newer ones, for {event!r}"
                     generation = action.credentials.generation
             replies = [
-                one for one in walk.actions if isinstance(one, c.UseCredentials | c.Wait | c.RefuseRequest)
+                reply
+                for reply in walk.actions
+                if isinstance(reply, c.UseCredentials | c.Wait | c.RefuseRequest)
             ]
             if isinstance(event, c.CredentialsRequested) and len(replies) != 1:
                 yield f"{len(replies)} replies to a request"

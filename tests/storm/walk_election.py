@@ -28,12 +28,12 @@ def _lease(rng: Random, version: int, now: float) -> Lease:
 
 
 def walk_election(rng: Random) -> Iterator[str]:
-    """Stand for a lease that others change, and be stopped now and then."""
+    """Campaign for a lease that others change, and stop sometimes."""
     blank = Lease(metadata=kp.ObjectMeta(name="l", namespace="n"))
     coordinated = rng.random() < 0.2
     candidate = election.Candidate(lease=blank, identity="me", coordinated=coordinated)
     walk = Walk(election.step, election.begin(candidate))
-    leads, sent = False, 0.0
+    leads, send_time = False, 0.0
     for version in range(3 * STEPS):
         walk.now += rng.choice((0.0, 0.1, 2.0, 2.0, 6.0, 16.0))
         if isinstance(walk.state, election.Leaving | election.Releasing) and rng.random() < 0.5:
@@ -42,13 +42,13 @@ def walk_election(rng: Random) -> Iterator[str]:
         if rng.random() < 0.1:
             event = rng.choice(_ANY_TIME)
         if isinstance(event, election.LeaseRead | election.LeaseWritten | election.Failed):
-            walk.now = max(walk.now, sent)  # nothing is answered before it was sent
+            walk.now = max(walk.now, send_time)  # no response arrives before its request was sent
         election.leadership_status(walk.state, walk.now)
         yield from filter(None, [walk.go(event)])
         if election.leadership_status(walk.state, walk.now).leads and isinstance(walk.state, election.Ended):
             yield "what has ended leads"
         for action in walk.actions:
-            sent = getattr(action, "latest", sent)
+            send_time = getattr(action, "latest", send_time)
             if isinstance(action, election.StartLeading):
                 leads = True
                 if action.until > walk.now + candidate.renew_deadline:
@@ -66,8 +66,8 @@ _ANY_TIME: Final[tuple[Any, ...]] = (
 
 
 def _likely(rng: Random, walk: Walk, version: int) -> Sequence[Any]:
-    """What can happen in the state at hand."""
-    found = election.LeaseRead(_lease(rng, version, walk.now))
+    """Return an event that is possible in the current state."""
+    read_lease = election.LeaseRead(_lease(rng, version, walk.now))
     failed, missing = election.Failed(rng.choice(OUTCOMES)), election.Failed(Refused("no", 404))
     mine = election.LeaseWritten(_mine(version))
     match walk.state:
@@ -78,11 +78,11 @@ def _likely(rng: Random, walk: Walk, version: int) -> Sequence[Any]:
         case election.Renewing():
             return [mine, mine, failed]
         case election.Checking():
-            held = election.LeaseRead(_mine(version))
-            return [found, held, held, failed, failed, missing, election.LeaseExpired()]
+            own_lease = election.LeaseRead(_mine(version))
+            return [read_lease, own_lease, own_lease, failed, failed, missing, election.LeaseExpired()]
         case election.Leaving():
             return [
-                found,
+                read_lease,
                 failed,
                 missing,
                 election.LeaseRead(_mine(version)),
@@ -91,7 +91,7 @@ def _likely(rng: Random, walk: Walk, version: int) -> Sequence[Any]:
         case election.Releasing():
             return [mine, failed]
         case _:
-            return [found, found, failed]
+            return [read_lease, read_lease, failed]
 
 
 def _mine(version: int) -> Lease:

@@ -11,7 +11,7 @@ from .walk import STEPS
 
 
 def walk_queue(rng: Random) -> Iterator[str]:
-    """Add keys, work on them, and come to an end, by draining or at once."""
+    """Add keys, process them, and end by draining or immediately."""
     for _ in range(2):
         walk = _Queue(rng)
         for _ in range(STEPS):
@@ -20,18 +20,18 @@ def walk_queue(rng: Random) -> Iterator[str]:
 
 
 class _Queue:
-    """A queue, and what is known of it: the keys that run, are held, and are wanted."""
+    """A queue, and its expected content: the running, held and pending keys."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.queue: WorkQueue[str] = WorkQueue(
             debounce=rng.choice((0.0, 0.0, 2.0)), rate=rng.choice((None, None, Rate(1.0, burst=2)))
         )
-        self.crowded = rng.random() < 0.5  # more is added than is done, most of it urgent
+        self.crowded = rng.random() < 0.5  # more keys are added than done, most of them urgent
         self.now = 0.0
         self.running: list[str] = []
-        self.held: list[str] = []
-        self.wanted: set[str] = set()
+        self.held_keys: list[str] = []
+        self.pending_keys: set[str] = set()
 
     def go(self) -> Iterator[str]:
         """Make one random step."""
@@ -45,40 +45,40 @@ class _Queue:
                 yield from self._get()
             case 7 | 8 if self.running:
                 self._finish(self.running.pop(rng.randrange(len(self.running))))
-            case 9 if self.held:
-                queue.release(self.held.pop(), now)
+            case 9 if self.held_keys:
+                queue.release(self.held_keys.pop(), now)
             case 10:
                 queue.forget(key)
             case 11 if rng.random() < 0.5:
-                queue.discard(rng.choice(sorted(self.wanted) or [key]))
-                self.wanted = {one for one in self.wanted if one in queue}
+                queue.discard(rng.choice(sorted(self.pending_keys) or [key]))
+                self.pending_keys = {key_ for key_ in self.pending_keys if key_ in queue}
             case 12 | 13:
                 rng.choice((queue.metrics, queue.count_delayed, queue.oldest_age))(now)
             case _:
                 pass
         if rng.random() < 0.5:
-            return  # else nothing but `next_at` would see that time has passed
-        at = queue.next_at(now)
-        if at is not None and at < now:
-            yield f"something is due at {at}, before {now}"
-        if len(queue) and at is None:
+            return  # otherwise only `next_at` would notice that time has passed
+        next_time = queue.next_at(now)
+        if next_time is not None and next_time < now:
+            yield f"something is due at {next_time}, before {now}"
+        if len(queue) and next_time is None:
             yield "what is due is never handed out"
 
     def _add(self, key: str) -> None:
-        after, priority = self.rng.choice((0.0, 0.0, 3.0)), self.rng.choice((0, 0, LOW_PRIORITY, 5))
+        delay, priority = self.rng.choice((0.0, 0.0, 3.0)), self.rng.choice((0, 0, LOW_PRIORITY, 5))
         if self.crowded:
-            after, priority = 0.0, self.rng.choice((0, 5, 5, 5))
-        self.queue.add(key, self.now, after=after, priority=priority)
-        self.wanted.add(key)
+            delay, priority = 0.0, self.rng.choice((0, 5, 5, 5))
+        self.queue.add(key, self.now, after=delay, priority=priority)
+        self.pending_keys.add(key)
 
     def _get(self) -> Iterator[str]:
         if (work := self.queue.get(self.now)) is None:
             return
-        if work.key in self.running or work.key in self.held:
+        if work.key in self.running or work.key in self.held_keys:
             yield f"{work.key} is handed out twice at once"
-        if work.key not in self.wanted:
+        if work.key not in self.pending_keys:
             yield f"{work.key} is handed out, and nobody wants it"
-        self.wanted.discard(work.key)
+        self.pending_keys.discard(work.key)
         self.running.append(work.key)
 
     def _finish(self, key: str) -> None:
@@ -86,13 +86,13 @@ class _Queue:
         priority = rng.choice((None, None, 0, 5))
         if rng.random() < 0.4:
             queue.retry(key, now, priority=priority)
-            self.wanted.add(key)
+            self.pending_keys.add(key)
         elif rng.random() < 0.3:
             queue.requeue(key, now, after=rng.choice((0.0, 2.0)), priority=priority)
-            self.wanted.add(key)
+            self.pending_keys.add(key)
         hold = rng.random() < 0.2
         queue.done(key, now, hold=hold)
-        self.held += [key] if hold else []
+        self.held_keys += [key] if hold else []
 
     def end(self) -> Iterator[str]:
         """Stop, or drain to the last key."""
@@ -111,7 +111,7 @@ class _Queue:
     def _drain(self) -> Iterator[str]:
         queue = self.queue
         queue.add("late", self.now)
-        for key in self.held:
+        for key in self.held_keys:
             queue.release(key, self.now)
         for key in self.running:
             queue.done(key, self.now)

@@ -1,7 +1,7 @@
 """Random walks through the resync machine and its pager.
 
-A server has a mood for some steps: in one it hangs up, in another it is silent, so that what takes several
-failures of one sort comes about.
+A server has a mood for some steps: in some moods it ends watches, in others it is silent, so that several
+failures of the same type occur in a row.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def walk_resync(rng: Random) -> Iterator[str]:
             if isinstance(action, resync.Replace) and not action.version:
                 yield f"a commit without a version in {walk.state!r}"
         if isinstance(walk.state, resync.Ended):
-            known = str(version) if settings.follow else rng.choice(("", str(version)))
-            walk.state = resync.begin(settings, version=known)
+            initial_version = str(version) if settings.follow else rng.choice(("", str(version)))
+            walk.state = resync.begin(settings, version=initial_version)
 
 
 def _settings(rng: Random) -> resync.Settings:
@@ -67,7 +67,7 @@ def _settings(rng: Random) -> resync.Settings:
 
 
 def _events(rng: Random, state: resync.State, mood: Mood, version: int) -> Sequence[Any]:
-    """What a server of this mood may do in a state; now and then what it cannot."""
+    """Return the events of a server of this mood in a state, and sometimes an impossible event."""
     if mood == "any" and rng.random() < 0.3:
         return (resync.Opened(), resync.Closed(), resync.Failed(rng.choice(OUTCOMES)), _any(rng, version))
     match state:
