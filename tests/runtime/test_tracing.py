@@ -281,7 +281,7 @@ def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_sec
 ) -> None:
     tracing, request = Tracing(), kp.RawRequest("GET", "/version")
     with tracing.request(request, "", 0.0) as traced:
-        traced.responded(500)
+        traced.record_response(500)
         assert traced.request is request
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
     assert tracing.tracer(0.9) is None

@@ -57,16 +57,16 @@ class BlockingNotEntered(AbstractContextManager[BlockingClient]):
     if not TYPE_CHECKING:  # type checkers find these mistakes by themselves
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(_NOT_ENTERED.format(f"has no {name!r}"))
+            raise AttributeError(_CONNECT_MISUSE.format(f"has no {name!r}"))
 
         def __aenter__(self) -> NoReturn:
-            raise TypeError(_NOT_ENTERED.format("needs `with`, and on an event loop use connect()"))
+            raise TypeError(_CONNECT_MISUSE.format("needs `with`, and on an event loop use connect()"))
 
         def __aexit__(self, *exc_info: object) -> None:
             pass
 
 
-_NOT_ENTERED: Final = (
+_CONNECT_MISUSE: Final = (
     "connect_blocking() itself {}: write `with connect_blocking() as client:` and use the client inside"
 )
 

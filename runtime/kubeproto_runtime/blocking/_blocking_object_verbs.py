@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 from kubeproto import Dynamic, KubeObject, Status
 
 from ..calls._blocking_base_client import BlockingBaseClient
-from ..calls._kinds import all_named, api_of, call_on, named
+from ..calls._kinds import api_of, call_on, find_api, find_apis
 from ..watching._waiting import WAIT
 from ._blocking_verbs import BlockingApi
 
@@ -35,13 +35,13 @@ class BlockingObjectVerbs(BlockingBaseClient):
         ``plural.group`` chooses among groups. `UnknownKind` lists similar names if the server does not know
         the name.
         """
-        return BlockingApi(self, self.run(named(self, name, namespace)))
+        return BlockingApi(self, self.run(find_api(self, name, namespace)))
 
     def resources(
         self, name: str, *, namespace: str | AllNamespaces = ""
     ) -> tuple[BlockingApi[Dynamic], ...]:
         """Return the verbs on a kind by its name, or on each kind of a category, such as ``all``."""
-        return tuple(BlockingApi(self, api) for api in self.run(all_named(self, name, namespace)))
+        return tuple(BlockingApi(self, api) for api in self.run(find_apis(self, name, namespace)))
 
     def of(self, obj: K) -> BlockingApi[K]:
         """Return the verbs on the kind of an object, in its namespace."""

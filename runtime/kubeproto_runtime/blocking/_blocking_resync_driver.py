@@ -194,10 +194,10 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         client = self._client
         timeout = self._limit_timeout(exchange.timeout)
         with ExitStack() as sending:
-            with client.outgoing(exchange.request, client.transport) as sent:
-                response = client.transport.send(sent.request, idle=exchange.idle, timeout=timeout)
+            with client.outgoing(exchange.request, client.transport) as outgoing:
+                response = client.transport.send(outgoing.request, idle=exchange.idle, timeout=timeout)
                 incoming = sending.enter_context(response)
-                sent.responded(incoming.status)
+                outgoing.record_response(incoming.status)
             with self._lock:
                 if number == self._number:
                     self._reading = incoming

@@ -27,7 +27,7 @@ from kubeproto.requests import ListOptions, Request, Subresource, Tables, WriteO
 from kubeproto.watching import pager, resync
 
 from ..calls._object_reads import find_object, get_or_none
-from ..client._binding import Only, named
+from ..client._binding import KindVerb, like_verb
 from ..watching._list_pages import BlockingItems, BlockingPages, BlockingTablePages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import BlockingEntry, update
@@ -90,10 +90,10 @@ def _send(
     def send(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
-    return named(send, verb, "BlockingApi")
+    return like_verb(send, verb, "BlockingApi")
 
 
-def _send_below(
+def _send_subresource_verb(
     verb: Callable[Concatenate[Subresource[K], P], Request[T]],
 ) -> Callable[Concatenate[BlockingSubresource[K], P], T]:
     """Return the same for a verb of a subresource."""
@@ -101,15 +101,15 @@ def _send_below(
     def send(self: BlockingSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
-    return named(send, verb, "BlockingSubresource")
+    return like_verb(send, verb, "BlockingSubresource")
 
 
-def _for_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Running, P, T]:
-    return Only(verb, _send_any(verb), "BlockingApi")
+def _for_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> KindVerb[_Running, P, T]:
+    return KindVerb(verb, _send_any(verb), "BlockingApi")
 
 
-def _for_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokened, P, T]:
-    return Only(verb, _send_any(verb), "BlockingApi")
+def _for_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> KindVerb[_Tokened, P, T]:
+    return KindVerb(verb, _send_any(verb), "BlockingApi")
 
 
 def _send_any(verb: Callable[..., Request[T]]) -> Callable[..., T]:
@@ -121,13 +121,13 @@ def _send_any(verb: Callable[..., Request[T]]) -> Callable[..., T]:
 
 def _stream_lines(
     verb: Callable[Concatenate[Any, P], StreamRequest[E]],
-) -> Only[_Running, P, AbstractContextManager[Iterator[E]]]:
+) -> KindVerb[_Running, P, AbstractContextManager[Iterator[E]]]:
     @contextmanager
     def follow(self: BlockingBound[Any], /, *args: Any, **kwargs: Any) -> Generator[Iterator[E]]:
         with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
             yield (event for batch in streamed for event in batch)
 
-    return Only(verb, follow, "BlockingApi")
+    return KindVerb(verb, follow, "BlockingApi")
 
 
 # The verbs
@@ -367,13 +367,13 @@ class BlockingSubresource(Generic[K]):
         self.client = client
         self.requests = requests
 
-    get = _send_below(Subresource[K].get)
-    create = _send_below(Subresource[K].create)
-    replace = _send_below(Subresource[K].replace)
-    json_patch = _send_below(Subresource[K].json_patch)
-    merge_patch = _send_below(Subresource[K].merge_patch)
-    strategic_patch = _send_below(Subresource[K].strategic_patch)
-    apply = _send_below(Subresource[K].apply)
+    get = _send_subresource_verb(Subresource[K].get)
+    create = _send_subresource_verb(Subresource[K].create)
+    replace = _send_subresource_verb(Subresource[K].replace)
+    json_patch = _send_subresource_verb(Subresource[K].json_patch)
+    merge_patch = _send_subresource_verb(Subresource[K].merge_patch)
+    strategic_patch = _send_subresource_verb(Subresource[K].strategic_patch)
+    apply = _send_subresource_verb(Subresource[K].apply)
 
 
 class BlockingTables(Generic[K]):

@@ -1,9 +1,9 @@
-"""One call of a client: its rate, attempts and limits, and the effects that drivers perform."""
+"""The calls of clients: their rate, attempts and limits, and the effects that drivers perform."""
 
-from ._base_client import BaseClient as BaseClient, Streamed as Streamed
+from ._base_client import BaseClient as BaseClient, ResponseStream as ResponseStream
 from ._blocking_base_client import (
     BlockingBaseClient as BlockingBaseClient,
-    BlockingStreamed as BlockingStreamed,
+    BlockingResponseStream as BlockingResponseStream,
 )
 from ._body_limits import BodyLimits
 from ._discovery import KindNotServed

@@ -1,4 +1,4 @@
-"""The decisions that both clients share: namespaces, retries, and warnings that are logged once."""
+"""Decisions that both clients share: namespaces, retries, and logging each warning once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 
 RETRIES: Final = RetryPolicy()
-TIMEOUT: Final = 60.0  # seconds; the time that a server allows a request
+TIMEOUT: Final = 60.0  # seconds; a server's own limit for a request
 MAX_SILENCE: Final = 30.0  # seconds; a server sends nothing while a webhook runs, which may take as long
 
 _MAX_WARNINGS: Final = 1000
@@ -31,7 +31,7 @@ _log: Final = logging.getLogger("kubeproto.client")
 def requests_of(
     kind: type[K], namespace: str | AllNamespaces, resource: Resource | None, default_namespace: str
 ) -> Api[K]:
-    """Return the verbs on a kind, in the default namespace if it is namespaced and none is given."""
+    """Return the verbs on a kind; `default_namespace` is for a namespaced kind without a `namespace`."""
     api = Api(kind, resource=resource)
     if not api.resource.namespaced and (namespace is ALL or not namespace):
         return api  # all namespaces
@@ -39,7 +39,8 @@ def requests_of(
 
 
 class Attempts:
-    """The attempts at one request: their number, and whether one may have been carried out."""
+    """The attempts at a request: their number, and the error of an attempt that the server may have
+    executed."""
 
     def __init__(self, safety: Safety, policy: RetryPolicy, deadline: float | None) -> None:
         self._safety = safety
@@ -51,7 +52,7 @@ class Attempts:
     def retry_at(
         self, error: ApiError | TransportError | RemoteProtocolError, now: float, jitter: float
     ) -> float | None:
-        """Return when to retry after a failure; None if the failure is final, with its causes attached."""
+        """Return the time of the next attempt. Return None, and attach the causes, if the error is final."""
         self._count += 1
         match self._policy.decide(
             self._safety, classify(error), self._count, now, jitter=jitter, deadline=self._deadline
@@ -73,7 +74,7 @@ class LoggedWarnings:
         self._lock = Lock()  # threads may share a client
 
     def log(self, warnings: tuple[str, ...], request: RawRequest, value: object) -> None:
-        """Log new warnings, with the request and the object of the first one."""
+        """Log new warnings, with the request and the object."""
         if not warnings:
             return
         subject = request.label
@@ -89,7 +90,7 @@ class LoggedWarnings:
 
 
 class ServerLimits:
-    """The features that a server lacks: learned once, by any request of a client."""
+    """The features that a server lacks, which any request of a client may reveal."""
 
     def __init__(self) -> None:
         self.streaming = True
@@ -103,22 +104,23 @@ class ServerLimits:
         return replace(state, context=replace(state.context, endpoint=endpoint))
 
     def learn(self, failure: resync.SyncFailure) -> bool:
-        """Learn from a failure of a list; return True if it only shows a limit of the server."""
+        """Return whether the failure of a list only shows a missing feature of the server, and record
+        that."""
         if not isinstance(failure.outcome, Unsupported):
             return False
         with self._lock:
             was_streaming, self.streaming = self.streaming, False
         if was_streaming:
             _log.info(
-                "this server has no streaming lists, as those before 1.32: objects are listed in pages and"
-                " then watched (%s)",
+                "this server has no streaming lists, like servers before 1.32: objects are listed in pages,"
+                " and then watched (%s)",
                 printable(failure.text),
             )
         return True
 
 
 def _add_cause(error: BaseException, cause: BaseException | None) -> None:
-    """Append a cause to the causes of an error: an error of a transport has the error of its socket."""
+    """Append a cause to the causes of an error. A transport error already has the error of its socket."""
     if cause is None or str(cause) == str(error):
         return
     visited = {id(cause)}

@@ -1,7 +1,7 @@
-"""`BaseClient`: sends requests over a transport, on asyncio and on trio; the verbs of a client are above it.
+"""`BaseClient`: sends requests over a transport, on asyncio and on trio. `Client` adds the verbs.
 
-The policy decides when to retry; everything else is decided by generators, which `BlockingBaseClient` runs
-too. This class performs their effects.
+The policy decides when to retry. All other decisions are in generators, which `BlockingBaseClient` shares.
+This class performs their effects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..tasks._decoding_turns import DecodingTurns
 from ._attempts import RETRIES, TIMEOUT
 from ._body_limits import LIMITS, BodyLimits, ResponseBody
 from ._core import ClientCore, call, fetch
-from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
+from ._effects import Admit, CompleteResponse, Follow, SendRequest, SleepUntil, drive
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 E = TypeVar("E")
 
-_SWITCHING: Final = 101  # Switching Protocols: the response that accepts a WebSocket
+_SWITCHING_PROTOCOLS: Final = 101  # the status of a response that accepts a WebSocket
 
 
 def _wall_clock() -> datetime:
@@ -44,7 +44,7 @@ def _wall_clock() -> datetime:
 
 
 class BaseClient(ClientCore):
-    """Sends requests to one server, as one user: `call`, `open` and `upgrade`."""
+    """Sends requests to a server, as a user: `call`, `open` and `upgrade`."""
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class BaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> Reply[T]:
-        """Send a request and return its response, warnings included; or raise its `ApiError`.
+        """Send a request, and return its response with its warnings. Raise `ApiError` if it is refused.
 
-        If an earlier attempt may have been carried out, its error is among the causes of the last one.
+        If the server may have executed an earlier attempt, the error of that attempt is among the causes.
         """
         return await self.run(call(self, request, timeout=timeout, retries=retries))
 
@@ -89,21 +89,21 @@ class BaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
-        """Send a request and return its response without parsing it, also if it is a refusal."""
+        """Send a request, and return its response without parsing it, also if it is refused."""
         return await self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @asynccontextmanager
     async def open(
         self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Streamed[E]]:
-        """Send a request whose response is a stream, and read it as it arrives. Nothing is retried."""
+    ) -> AsyncGenerator[ResponseStream[E]]:
+        """Send a request whose response is a stream, and read it as it arrives. It is not retried."""
         await self.admit()
         async with AsyncExitStack() as stack:
-            with self.outgoing(request, self.transport) as sent:
-                response = self.transport.send(sent.request, timeout=timeout, idle=idle)
+            with self.outgoing(request, self.transport) as outgoing:
+                response = self.transport.send(outgoing.request, timeout=timeout, idle=idle)
                 incoming = await stack.enter_async_context(response)
-                sent.responded(incoming.status)
-            streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
+                outgoing.record_response(incoming.status)
+            streamed = ResponseStream(incoming, request.open(incoming.status, incoming.headers))
             try:
                 yield streamed
             finally:
@@ -113,25 +113,26 @@ class BaseClient(ClientCore):
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
-        """Turn a request into a WebSocket; a `LocalProtocolError` if this transport has none."""
+        """Turn a request into a WebSocket. Raise `LocalProtocolError` if the transport has none."""
         upgrade = getattr(self.transport, "upgrade", None)
         if upgrade is None:
             raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
         await self.admit()
         limit = self.timeout if timeout is None else timeout
         async with AsyncExitStack() as stack:
-            with self.outgoing(request, self.transport) as sent:
-                opening = upgrade(sent.request, timeout=limit, idle=idle)
+            with self.outgoing(request, self.transport) as outgoing:
+                opening = upgrade(outgoing.request, timeout=limit, idle=idle)
                 try:
                     socket: WebSocket = await stack.enter_async_context(opening)
                 except ApiError as error:
-                    sent.responded(error.code)
+                    outgoing.record_response(error.code)
                     raise
-                sent.responded(_SWITCHING)
+                outgoing.record_response(_SWITCHING_PROTOCOLS)
             yield socket
 
     async def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate permits a request; raise `DeadlineExceeded` at once if that is too late."""
+        """Wait until the rate permits a request. Raise `DeadlineExceeded` now if that is after the
+        deadline."""
         if self.rate is None:
             return
         self.admission.check(self.rate, self.now(), deadline)
@@ -144,7 +145,7 @@ class BaseClient(ClientCore):
             self.admission.waiting -= 1
 
     async def run(self, effects: Effects[T]) -> T:
-        """Run the logic of a client; see `_effects`."""
+        """Perform the effects of a generator; see `_effects`."""
         return await drive(effects, self._perform)
 
     def now(self) -> float:
@@ -157,21 +158,21 @@ class BaseClient(ClientCore):
                 return await self._exchange(request, timeout, idle)
             case Admit(deadline):
                 await self.admit(deadline)
-            case SleepUntil(at):
-                await anyio.sleep_until(at)
+            case SleepUntil(time):
+                await anyio.sleep_until(time)
             case Follow():
                 await self._follow(effect)
         return None
 
     async def _follow(self, effect: Follow) -> None:
-        raise NotImplementedError  # `Client` implements it, with the driver of the resync machine
+        raise NotImplementedError  # `Client` implements it with the driver of the resync machine
 
     async def _exchange(
         self, request: RawRequest, timeout: float | None, idle: float | None
-    ) -> WholeResponse:
-        with self.outgoing(request, self.transport) as sent:
-            async with self.transport.send(sent.request, timeout=timeout, idle=idle) as incoming:
-                sent.responded(incoming.status)
+    ) -> CompleteResponse:
+        with self.outgoing(request, self.transport) as outgoing:
+            async with self.transport.send(outgoing.request, timeout=timeout, idle=idle) as incoming:
+                outgoing.record_response(incoming.status)
                 body = ResponseBody(request, incoming.status, self.limits, self.now())
                 chunks = aiter(incoming)
                 try:
@@ -180,11 +181,11 @@ class BaseClient(ClientCore):
                             break
                 finally:
                     await close_chunks(chunks)
-        return WholeResponse(incoming.status, incoming.headers, body.content(), body.truncation)
+        return CompleteResponse(incoming.status, incoming.headers, body.content(), body.truncation)
 
 
-class Streamed(Generic[E]):
-    """A streamed response: iterate over its events, a list for each chunk."""
+class ResponseStream(Generic[E]):
+    """The response of a stream. Iterate over its events, a list for each chunk."""
 
     def __init__(self, incoming: IncomingResponse, decoder: Decoder[E]) -> None:
         self.status = incoming.status
@@ -216,6 +217,6 @@ class Streamed(Generic[E]):
 
 async def close_chunks(chunks: object) -> None:
     """Close an iterator that may not have ended."""
-    # A generator would be left to the garbage collector, which trio warns about.
+    # Otherwise the garbage collector would close a generator, and trio warns about that.
     if (close := getattr(chunks, "aclose", None)) is not None:
         await close()

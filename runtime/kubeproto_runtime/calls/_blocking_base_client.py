@@ -1,4 +1,4 @@
-"""`BlockingBaseClient`: sends requests over a blocking transport; the verbs of a client are above it."""
+"""`BlockingBaseClient`: sends requests over a blocking transport. `BlockingClient` adds the verbs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ._attempts import RETRIES, TIMEOUT
 from ._body_limits import LIMITS, BodyLimits, ResponseBody
 from ._core import ClientCore, call, fetch
-from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive_blocking
+from ._effects import Admit, CompleteResponse, Follow, SendRequest, SleepUntil, drive_blocking
 
 if TYPE_CHECKING:
     import random
@@ -29,7 +29,7 @@ E = TypeVar("E")
 
 
 class BlockingBaseClient(ClientCore):
-    """Sends requests to one server, as one user, in threads: `call` and `open`."""
+    """Sends requests to a server, as a user, in threads: `call` and `open`."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class BlockingBaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> Reply[T]:
-        """Send a request and return its response, warnings included; or raise its `ApiError`.
+        """Send a request, and return its response with its warnings. Raise `ApiError` if it is refused.
 
-        If an earlier attempt may have been carried out, its error is among the causes of the last one.
+        If the server may have executed an earlier attempt, the error of that attempt is among the causes.
         """
         return self.run(call(self, request, timeout=timeout, retries=retries))
 
@@ -76,24 +76,25 @@ class BlockingBaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
-        """Send a request and return its response without parsing it, also if it is a refusal."""
+        """Send a request, and return its response without parsing it, also if it is refused."""
         return self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @contextmanager
     def open(
         self, request: StreamRequest[E], *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[BlockingStreamed[E]]:
-        """Send a request whose response is a stream, and read it as it arrives. Nothing is retried."""
+    ) -> Generator[BlockingResponseStream[E]]:
+        """Send a request whose response is a stream, and read it as it arrives. It is not retried."""
         self.admit()
         with ExitStack() as stack:
-            with self.outgoing(request, self.transport) as sent:
-                response = self.transport.send(sent.request, timeout=timeout, idle=idle)
+            with self.outgoing(request, self.transport) as outgoing:
+                response = self.transport.send(outgoing.request, timeout=timeout, idle=idle)
                 incoming = stack.enter_context(response)
-                sent.responded(incoming.status)
-            yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
+                outgoing.record_response(incoming.status)
+            yield BlockingResponseStream(incoming, request.open(incoming.status, incoming.headers))
 
     def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate permits a request; raise `DeadlineExceeded` at once if that is too late."""
+        """Wait until the rate permits a request. Raise `DeadlineExceeded` now if that is after the
+        deadline."""
         if self.rate is None:
             return
         with self._counting:
@@ -107,13 +108,13 @@ class BlockingBaseClient(ClientCore):
             with self._counting:
                 self.admission.waiting -= 1
 
-    def sleep_until(self, at: float) -> None:
-        """Wait for a time on this client's clock."""
-        if (seconds := at - self.now()) > 0:
+    def sleep_until(self, time: float) -> None:
+        """Wait until a time on this client's clock."""
+        if (seconds := time - self.now()) > 0:
             self._sleep(seconds)
 
     def run(self, effects: Effects[T]) -> T:
-        """Run the logic of a client; see `_effects`."""
+        """Perform the effects of a generator; see `_effects`."""
         return drive_blocking(effects, self._perform)
 
     def now(self) -> float:
@@ -126,32 +127,32 @@ class BlockingBaseClient(ClientCore):
                 return self._exchange(request, timeout, idle)
             case Admit(deadline):
                 self.admit(deadline)
-            case SleepUntil(at):
-                self.sleep_until(at)
+            case SleepUntil(time):
+                self.sleep_until(time)
             case Follow():
                 self._follow(effect)
         return None
 
     def _follow(self, effect: Follow) -> None:
-        raise NotImplementedError  # `BlockingClient` implements it, with the driver of the resync machine
+        raise NotImplementedError  # `BlockingClient` implements it with the driver of the resync machine
 
-    def _exchange(self, request: RawRequest, timeout: float | None, idle: float | None) -> WholeResponse:
-        # Not 0, which some sockets read as "do not wait at all" and others as "forever".
+    def _exchange(self, request: RawRequest, timeout: float | None, idle: float | None) -> CompleteResponse:
+        # Not 0, which means "do not wait" for some sockets and "forever" for others.
         timeout = None if timeout is None else max(0.001, timeout)
         with (
-            self.outgoing(request, self.transport) as sent,
-            self.transport.send(sent.request, timeout=timeout, idle=idle) as incoming,
+            self.outgoing(request, self.transport) as outgoing,
+            self.transport.send(outgoing.request, timeout=timeout, idle=idle) as incoming,
         ):
-            sent.responded(incoming.status)
+            outgoing.record_response(incoming.status)
             body = ResponseBody(request, incoming.status, self.limits, self.now())
             for chunk in incoming:
                 if body.add(chunk, self.now()):
                     break
-        return WholeResponse(incoming.status, incoming.headers, body.content(), body.truncation)
+        return CompleteResponse(incoming.status, incoming.headers, body.content(), body.truncation)
 
 
-class BlockingStreamed(Generic[E]):
-    """A streamed response: iterate over its events, a list for each chunk."""
+class BlockingResponseStream(Generic[E]):
+    """The response of a stream. Iterate over its events, a list for each chunk."""
 
     def __init__(self, incoming: BlockingIncomingResponse, decoder: Decoder[E]) -> None:
         self.status = incoming.status
@@ -163,5 +164,5 @@ class BlockingStreamed(Generic[E]):
         for chunk in self._incoming:
             if events := self._decoder.feed(chunk):
                 yield events
-        if rest := self._decoder.finish():
-            yield rest
+        if events := self._decoder.finish():
+            yield events

@@ -1,6 +1,6 @@
-"""`BodyLimits`: the maximum size of a response. A client refuses the rest.
+"""`BodyLimits`: the maximum size of a response.
 
-A server, or a proxy that responds in its place, may send without end, and a whole response is kept in memory.
+A server, or a proxy in front of it, may send without end, and a whole response is in memory.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class BodyLimits(Struct, frozen=True, kw_only=True):
-    """The maximum number of bytes of one response on the wire: `objects` if it succeeds, `errors` if not.
+    """The maximum number of bytes of a response on the wire: `objects` if it succeeds, `errors` if not.
 
-    The largest list that a server of 100,000 pods returns in one piece has some 200 MiB, and a Status has
-    some hundred bytes. A longer success is `ResponseTooLarge`. A longer error is the `ApiError` of its code
-    with an incomplete message, and has the `ResponseTooLarge` as its cause. Streams are not limited: they are
-    never kept as a whole.
+    A list of 100,000 pods without pages has about 200 MiB, and a Status has some hundred bytes. A longer
+    success raises `ResponseTooLarge`. A longer error raises the `ApiError` of its code, with an incomplete
+    message and `ResponseTooLarge` as its cause. Streams are not limited, because they are never in memory as
+    a whole.
     """
 
     objects: int = 256 * 1024 * 1024
@@ -33,7 +33,7 @@ LIMITS: Final = BodyLimits()
 
 
 class ResponseBody:
-    """Collects the body of one response."""
+    """Collects the body of a response."""
 
     def __init__(self, request: RawRequest, status: int, limits: BodyLimits, now: float) -> None:
         self._request = request
@@ -46,7 +46,7 @@ class ResponseBody:
         self._truncation = ""
 
     def add(self, chunk: bytes, now: float) -> bool:
-        """Add a chunk; return True if the rest is not needed, or raise `ResponseTooLarge`."""
+        """Add a chunk. Return True if no more is needed; raise `ResponseTooLarge` beyond the limit."""
         self._size += len(chunk)
         self._chunks.append(chunk)
         if self._refused:
@@ -68,7 +68,7 @@ class ResponseBody:
 
     @property
     def truncation(self) -> str:
-        """The reason why the rest of an error was not read; empty if all of it was read."""
+        """The reason why an error was not read completely; empty if it was."""
         if not self._truncation:
             return ""
         return f"{self._request.label}: the error response {self._truncation}; the rest was not read"
@@ -79,10 +79,9 @@ class ResponseBody:
 
 
 def truncated_error(error: ApiError, truncation: str) -> ApiError:
-    """Return the same error with a note that its response was truncated, and the limit as its cause.
+    """Return a copy of the error with a note about the truncation, and with `ResponseTooLarge` as its cause.
 
-    It keeps its class: the head tells whether a request was forbidden or its object not found, and callers
-    and retries rely on that.
+    Its class does not change, because callers and retries depend on the status of the response.
     """
     note = truncation.partition(": ")[2]
     status = structs.replace(error.status, message=f"{error.status.message} ({note})".lstrip())

@@ -1,4 +1,4 @@
-"""`ClientCore`: what both clients share, and the decisions of their calls, as generators of effects."""
+"""`ClientCore`: the common part of both clients, and their calls as generators of effects."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kubeproto.requests import Reply
 
 from ._attempts import MAX_SILENCE, RETRIES, TIMEOUT, Attempts, LoggedWarnings, ServerLimits, requests_of
 from ._body_limits import LIMITS, BodyLimits, truncated_error
-from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
+from ._effects import Admit, CompleteResponse, Effects, SendRequest, SleepUntil
 from ._outgoing import outgoing
 from ._rate_queue import RateQueue
 from ._request_tracing import Tracing
-from ._run_writes import note_absence, note_write
+from ._run_writes import record_absence, record_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ H = TypeVar("H", bound="RawRequest")
 
 
 class ClientCore:
-    """One server, as one user sees it, without the I/O."""
+    """The settings and the state of a client, without the I/O."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ClientCore:
         self.timeout = timeout
         self.rate = rate
         self.limits = limits
-        self.random = rng or random.Random()  # spreads retries; not for secrets
+        self.random = rng or random.Random()  # varies the delays of retries; not for secrets
         self.discovery: Discovery | None = None
         self.warnings = LoggedWarnings()
         self.server = ServerLimits()
@@ -68,11 +68,11 @@ class ClientCore:
         self.counters: list[RequestCounts] = []  # of the operators whose controllers use this client
 
     def now(self) -> float:
-        """The time on the clock that this client waits by."""
+        """The time on the clock of this client."""
         raise NotImplementedError
 
     def outgoing(self, request: H, transport: object) -> AbstractContextManager[OutgoingRequest[H]]:
-        """Return the context in which a request is sent: see `_outgoing`."""
+        """Return the context in which a request is sent; see `_outgoing`."""
         host = str(getattr(transport, "host", ""))  # only some transports know their host
         return outgoing(request, host, self.tracing, self.counters, self.now())
 
@@ -83,7 +83,7 @@ class ClientCore:
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> Api[K]:
-        """The same verbs as requests, for `call` and `open`."""
+        """Return the verbs on a kind as requests, for `call` and `open`."""
         return requests_of(kind, namespace, resource, self.namespace)
 
 
@@ -94,7 +94,7 @@ def call(
     timeout: float | None = None,
     retries: RetryPolicy | None = None,
 ) -> Effects[Reply[T]]:
-    """Send a request, retry it as the policy says, and read its response."""
+    """Send a request, retry it according to the policy, and parse its response."""
     reply, _ = yield from read(client, request, timeout=timeout, retries=retries)
     return reply
 
@@ -106,14 +106,14 @@ def read(
     timeout: float | None = None,
     retries: RetryPolicy | None = None,
 ) -> Effects[tuple[Reply[T], bytes]]:
-    """Send a request like `call`; return the text of the response too."""
+    """Send a request like `call`, and also return the body of the response."""
     try:
-        reply, response = yield from _persist(client, request, request.parse, timeout, retries)
+        reply, response = yield from _send_with_retries(client, request, request.parse, timeout, retries)
     except NotFound as error:
-        note_absence(client, request, error.status)
+        record_absence(client, request, error.status)
         raise
     client.warnings.log(reply.warnings, request, reply.value)
-    note_write(client, request, reply.value)
+    record_write(client, request, reply.value)
     return reply, response.body
 
 
@@ -124,36 +124,39 @@ def fetch(
     timeout: float | None = None,
     retries: RetryPolicy | None = None,
 ) -> Effects[tuple[int, Headers, bytes]]:
-    """The same, for callers that read the response themselves, also that of a refusal."""
+    """Send a request like `call`, and return the response without parsing it, also if it is refused."""
     responses: list[tuple[int, Headers, bytes]] = []
 
-    def keep(*response: *tuple[int, Headers, bytes]) -> None:
+    def record_response(*response: *tuple[int, Headers, bytes]) -> None:
         responses.append(response)
         request.parse(*response)
 
     try:
-        yield from _persist(client, request, keep, timeout, retries)
+        yield from _send_with_retries(client, request, record_response, timeout, retries)
     except (ApiError, RemoteProtocolError):
         if not responses:
             raise
     return responses[-1]
 
 
-def _persist(
+def _send_with_retries(
     client: ClientCore,
     request: Request[Any],
     parse: Callable[[int, Headers, bytes], T],
     timeout: float | None,
     retries: RetryPolicy | None,
-) -> Effects[tuple[T, WholeResponse]]:
-    """Send a request until there is a response, or until the policy gives up; return it parsed and whole."""
+) -> Effects[tuple[T, CompleteResponse]]:
+    """Send a request until it succeeds, or until the policy decides against a retry.
+
+    Return the parsed response and the response itself.
+    """
     policy = client.retries if retries is None else retries
     limit = client.timeout if timeout is None else timeout
     deadline = None if limit is None else client.now() + limit
     attempts = Attempts(request.safety, policy, deadline)
     while True:
         try:
-            response = yield from _attempt(client, request, deadline)
+            response = yield from _send_once(client, request, deadline)
             return _parse(parse, response), response
         except (ApiError, TransportError, RemoteProtocolError) as error:
             retry_at = attempts.retry_at(error, client.now(), client.random.random())
@@ -162,7 +165,7 @@ def _persist(
         yield SleepUntil(retry_at)
 
 
-def _parse(parse: Callable[[int, Headers, bytes], T], response: WholeResponse) -> T:
+def _parse(parse: Callable[[int, Headers, bytes], T], response: CompleteResponse) -> T:
     try:
         return parse(response.status, response.headers, response.body)
     except ApiError as error:
@@ -172,14 +175,14 @@ def _parse(parse: Callable[[int, Headers, bytes], T], response: WholeResponse) -
     raise truncated
 
 
-def _attempt(client: ClientCore, request: RawRequest, deadline: float | None) -> Effects[WholeResponse]:
+def _send_once(client: ClientCore, request: RawRequest, deadline: float | None) -> Effects[CompleteResponse]:
     yield Admit(inf if deadline is None else deadline)
     timeout = None if deadline is None else max(0.0, deadline - client.now())
     try:
-        response: WholeResponse = yield SendRequest(request, timeout, MAX_SILENCE)
+        response: CompleteResponse = yield SendRequest(request, timeout, MAX_SILENCE)
     except DeadlineExceeded as error:
         if deadline is not None and client.now() >= deadline:
             raise
-        # The connection is dead, and there is time for an attempt on another one.
+        # The connection is dead, and there is time for an attempt on another connection.
         raise TransportError(str(error)) from error
     return response

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._core import ClientCore
     from ._effects import Effects
 
-_MOVED: Final = 301  # the document has another hash now
+_MOVED: Final = 301  # the hash of the document has changed
 _POLL_PERIOD: Final = 1.0  # seconds; a definition is served within one or two
 
 
@@ -44,7 +44,7 @@ def discover(client: ClientCore) -> Effects[Discovery]:
 
 
 def openapi_document(client: ClientCore, path: str, hash_: str) -> Effects[dict[str, Any]]:
-    """Return an OpenAPI document: by its hash, or without it if the document has changed since."""
+    """Return an OpenAPI document by its hash. If it has changed since, return the current document."""
     try:
         return (yield from call(client, requests.openapi_document(path, hash=hash_))).value
     except ApiError as error:
@@ -56,7 +56,7 @@ def openapi_document(client: ClientCore, path: str, hash_: str) -> Effects[dict[
 def require(
     client: ClientCore, kinds: Iterable[type[KubeObject] | Resource], *, within: float
 ) -> Effects[None]:
-    """Check that the server serves these kinds, or wait for them."""
+    """Wait until the server serves these kinds. Raise `KindNotServed` after `within` seconds."""
     required = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
     deadline = client.now() + within
     while True:
@@ -72,7 +72,7 @@ def require(
 def _serves(discovery: Discovery, resource: Resource) -> bool:
     served = discovery.get(resource.gvk)
     if served is None:
-        return resource.api_version in discovery.stale  # its aggregated server is down: nobody knows
+        return resource.api_version in discovery.stale  # unknown while its aggregated server is down
     return served.plural == resource.plural
 
 

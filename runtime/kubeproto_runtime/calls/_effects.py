@@ -1,14 +1,14 @@
 """The effects of the logic of a client, and the two drivers that perform them.
 
-The decisions of a client (retries, pages, conflicts, waiting, applying, credentials) are written once, as
-generators. They do no I/O: they yield an effect, and receive its outcome or its error. `drive` awaits each
-effect on an event loop, `drive_blocking` performs it in the calling thread::
+The decisions of a client (retries, pages, conflicts, waiting, applying, credentials) are generators, which
+both clients share. They do no I/O: they yield an effect, and receive its outcome or its error. `drive` awaits
+each effect on an event loop, `drive_blocking` performs it in the calling thread::
 
     def entry(client, api, name) -> Effects[K]:
         reply = yield from call(client, api.get(name))     # yields Admit, SendRequest, SleepUntil
         ...
 
-A generator that is cancelled is closed at the effect for which it waits, so its `finally` runs at once.
+A cancelled generator is closed at its current effect, so that its `finally` runs immediately.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ Effects: TypeAlias = "Generator[Effect, Any, T]"
 
 
 class SendRequest(Struct, frozen=True):
-    """Send a request and read its whole response, a `WholeResponse`."""
+    """Send a request, and read its complete response; the outcome is a `CompleteResponse`."""
 
     request: RawRequest
     timeout: float | None
     idle: float | None
 
 
-class WholeResponse(Struct, frozen=True):
-    """A response with its whole body."""
+class CompleteResponse(Struct, frozen=True):
+    """A response with its complete body."""
 
     status: int
     headers: Headers
     body: bytes
     truncation: str = ""
-    """The reason why the rest of an error was not read; empty if all of it was read."""
+    """The reason why an error was not read completely; empty if it was."""
 
 
 class Admit(Struct, frozen=True):
@@ -54,13 +54,13 @@ class Admit(Struct, frozen=True):
 
 
 class SleepUntil(Struct, frozen=True):
-    """Wait for a time on the clock of the client."""
+    """Wait until a time on the clock of the client."""
 
-    at: float
+    time: float
 
 
 class Follow(Struct, frozen=True, kw_only=True):
-    """Follow objects until the observer has finished or a time has come."""
+    """Follow objects until the observer has finished, or until a time."""
 
     requests: Any  # an `Api`, which a Struct could not name: it resolves its annotations
     observer: Any  # an `Observer`
@@ -74,7 +74,7 @@ Effect: TypeAlias = SendRequest | Admit | SleepUntil | Follow
 
 
 async def drive(effects: Generator[Y, Any, T], perform: Callable[[Y], Awaitable[Any]]) -> T:
-    """Perform effects on an event loop, to the end or until this is cancelled."""
+    """Perform effects on an event loop, until the generator ends or the task is cancelled."""
     try:
         effect = next(effects)
         while True:

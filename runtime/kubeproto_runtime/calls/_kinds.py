@@ -1,4 +1,4 @@
-"""The API of an object or of the name of a kind: from its class, or by discovery."""
+"""The API of an object or of a kind's name: from the class of the object, or by discovery."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class UnknownKind(KindNotServed):
-    """The server serves no resource of this name; `similar` are names that resemble it."""
+    """The server serves no resource with this name. `similar` has similar names."""
 
     def __init__(self, name: str, similar: tuple[str, ...], stale: tuple[str, ...]) -> None:
         super().__init__(Resource("", "", name, name))
@@ -41,8 +41,8 @@ class UnknownKind(KindNotServed):
         return message
 
 
-def resource_named(client: ClientCore, name: str) -> Effects[Resource]:
-    """Return the resource of a plural, singular, kind, short name or ``plural.group``."""
+def find_resource(client: ClientCore, name: str) -> Effects[Resource]:
+    """Return the resource with a plural, singular, kind, short name or ``plural.group``."""
     discovery = client.discovery
     if discovery is not None and (resource := discovery.find(name)) is not None:
         return resource
@@ -52,10 +52,10 @@ def resource_named(client: ClientCore, name: str) -> Effects[Resource]:
     return resource
 
 
-def resources_named(client: ClientCore, name: str) -> Effects[tuple[Resource, ...]]:
-    """Return the resource of a name or, if there is none, those of the category of this name."""
+def find_resources(client: ClientCore, name: str) -> Effects[tuple[Resource, ...]]:
+    """Return the resource with a name or, if there is none, the resources of the category with the name."""
     try:
-        return ((yield from resource_named(client, name)),)
+        return ((yield from find_resource(client, name)),)
     except UnknownKind:
         discovery = client.discovery
         if discovery is None or not (resources := discovery.category(name)):
@@ -63,17 +63,17 @@ def resources_named(client: ClientCore, name: str) -> Effects[tuple[Resource, ..
         return resources
 
 
-def all_named(
+def find_apis(
     client: ClientCore, name: str, namespace: str | AllNamespaces
 ) -> Effects[tuple[Api[Dynamic], ...]]:
-    """Return the verbs on each resource of a name or of a category."""
-    resources = yield from resources_named(client, name)
+    """Return the verbs on each resource with a name or of a category."""
+    resources = yield from find_resources(client, name)
     return tuple(_dynamic(client, resource, namespace) for resource in resources)
 
 
-def named(client: ClientCore, name: str, namespace: str | AllNamespaces) -> Effects[Api[Dynamic]]:
-    """Return the verbs on the resource of a name; a namespace counts only where the kind has one."""
-    resource = yield from resource_named(client, name)
+def find_api(client: ClientCore, name: str, namespace: str | AllNamespaces) -> Effects[Api[Dynamic]]:
+    """Return the verbs on the resource with a name. The namespace is ignored for a cluster-scoped kind."""
+    resource = yield from find_resource(client, name)
     return _dynamic(client, resource, namespace)
 
 

@@ -1,4 +1,4 @@
-"""Reading one object, with or without its text, and the backoff before another attempt."""
+"""Reading an object, with or without its text, and the backoff before another attempt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_object(client: ClientCore, api: Api[K], name: str) -> Effects[tuple[K, 
 
 
 def find_object(client: ClientCore, api: Api[K], name: str) -> Effects[tuple[K, bytes] | None]:
-    """Read an object, with its text, or None if there is none."""
+    """Read an object, with its text. Return None if it does not exist."""
     try:
         return (yield from read_object(client, api, name))
     except NotFound as error:
@@ -36,7 +36,7 @@ def find_object(client: ClientCore, api: Api[K], name: str) -> Effects[tuple[K, 
 
 
 def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: ConflictPolicy) -> Effects[None]:
-    """Wait before the next attempt, or raise the error if it was the last one."""
+    """Wait before the next attempt, or raise the error if there is none."""
     outcome = Conflicted(str(error))  # AlreadyExists and NotFound count as conflicts here
     decision = conflicts.decide(outcome, attempt, client.now(), jitter=client.random.random())
     if not isinstance(decision, Retry):
@@ -45,12 +45,12 @@ def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: Confl
 
 
 def is_missing(error: NotFound, name: str) -> bool:
-    """Return whether the object does not exist, rather than its kind."""
+    """Return whether the object does not exist; otherwise its kind does not exist."""
     return error.status.details.name == name
 
 
 def get_or_none(client: ClientCore, api: Api[K], name: str, resource_version: str) -> Effects[K | None]:
-    """Read an object, or None if there is none."""
+    """Read an object. Return None if it does not exist."""
     try:
         return (yield from call(client, api.get(name, resource_version=resource_version))).value
     except NotFound as error:

@@ -1,8 +1,8 @@
-"""The errors that are outcomes of a request: for watches, elections and event recording.
+"""The errors that are outcomes of a request, after which watches, elections and event recording continue.
 
-They are retried after an outcome: the server refused, the connection broke, a credential plugin failed. Any
-other error is a bug on this side and must propagate. All three share one list: with a shorter list, a watch
-would end when a plugin fails for a second.
+Examples are a refusal, a broken connection and a failing credential plugin. Any other error is a bug of this
+program and must propagate. All callers share one list, because a watch with a shorter list would end when a
+plugin fails for a second.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def outcome_of(error: OutcomeError) -> Outcome:
     """Return the outcome for a machine that decides when to retry."""
     match error:
         case ConfigError() | CredentialsError():
-            # A failing plugin or an incomplete file: a person has to correct it, as after a 401.
+            # A failing plugin or an incomplete file: a person must correct it, as after a 401.
             return Refused(" ".join(str(error).split()), 401)
         case LeaseLost():
-            return Unreachable(str(error))  # nothing was sent
+            return Unreachable(str(error))  # nothing was outgoing
         case _:
             return classify(error)

@@ -1,9 +1,9 @@
-"""`outgoing`: a request as a client sends it: checked by the fence, counted, and within a span.
+"""`outgoing`: the context in which a client sends a request. It checks the fence, counts, and opens a span.
 
-Both clients send every request through it, so threads are fenced and counted as tasks are. The fence and the
+Both clients send every request in it, so that threads are fenced and counted like tasks. The fence and the
 counts are those of the operator whose task sends: context variables carry them to each task, and to each
-thread of `anyio.to_thread`, that the operator starts. A client need not be known to the operator: a plain
-function that is given to `Operator.run` may close over any client.
+thread of `anyio.to_thread`, that the operator starts. The operator does not need to know the client: a plain
+function that is passed to `Operator.run` may use any client.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LeaseLost(KubeprotoError):
 
 
 class WriteFence(Protocol):
-    """Refuses writes: `LeaseFence` is one."""
+    """Refuses writes, like `LeaseFence`."""
 
     def check(self, request: RawRequest) -> None:
         """Raise `LeaseLost` if the request must not be sent at this moment."""
@@ -42,11 +42,11 @@ class WriteFence(Protocol):
 
 
 class RequestCounts:
-    """Requests by code, method and host. One without a response counts under `<error>`, as in Go."""
+    """The number of requests by code, method and host. Without a response the code is `<error>`, as in Go."""
 
     def __init__(self) -> None:
         self.totals: dict[tuple[str, str, str], int] = {}
-        self._lock = Lock()  # threads count too, and an increment is a read and a write
+        self._lock = Lock()  # threads count too, and an increment is not atomic
 
     def add(self, code: str, method: str, host: str) -> None:
         """Count a request."""
@@ -71,14 +71,14 @@ class OutgoingRequest(Generic[H]):
         self._counts = counts
         self._host = host
 
-    def responded(self, status: int) -> None:
-        """Note the status of the response."""
+    def record_response(self, status: int) -> None:
+        """Record the status of the response."""
         self.status = status
-        self._traced.responded(status)
+        self._traced.record_response(status)
         self._count(str(status))
 
-    def failed(self) -> None:
-        """Note that the transport failed."""
+    def record_failure(self) -> None:
+        """Record that the transport failed."""
         if self.status is None:
             self._count("<error>")
 
@@ -91,28 +91,28 @@ class OutgoingRequest(Generic[H]):
 def outgoing(
     request: H, host: str, tracing: Tracing, counters: Sequence[RequestCounts], now: float
 ) -> Generator[OutgoingRequest[H]]:
-    """Prepare a request for the transport; `LeaseLost` if the fence of this task refuses it."""
-    request = _fenced(request)
+    """Prepare a request for the transport. Raise `LeaseLost` if the fence of this task refuses it."""
+    request = _add_fence_check(request)
     counts = current_counts.get()
     if counts is None and counters:
-        counts = counters[0]  # a task that no operator has started: counted once, by the first
+        counts = counters[0]  # no operator has started this task: only the first operator counts
     with tracing.request(request, host, now) as traced:
         outgoing_request = OutgoingRequest(traced, counts, host)
         try:
             yield outgoing_request
         except TransportError:
-            outgoing_request.failed()
+            outgoing_request.record_failure()
             raise
 
 
-def _fenced(request: H) -> H:
-    """Return the request with the check of the fence, for the transport to repeat.
+def _add_fence_check(request: H) -> H:
+    """Check the fence, and return the request with this check, which the transport repeats.
 
     The request may wait for credentials and a connection for longer than the lease lasts.
     """
     fence = current_fence.get()
-    # Reads do no harm: the caches of a candidate follow while another process leads. `exec` is a GET that
-    # changes something.
+    # Reads are always allowed: the caches of a candidate follow while another process leads. But `exec` is a
+    # GET, and may change something.
     if fence is None or (request.method in _READS and not isinstance(request, UpgradeRequest)):
         return request
     fence.check(request)

@@ -1,7 +1,7 @@
 """`RateQueue`: the requests that wait for the rate of a client.
 
-A request takes its token from the bucket when it is sent, and not when it begins to wait: a request that is
-cancelled meanwhile costs nothing. In the drivers requests wait one after the other, behind a lock.
+A request takes its token from the bucket when it is sent, and not when it begins to wait. So a request that
+is cancelled while it waits takes no token. In the drivers a lock orders the waiting requests.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RateQueue:
-    """The token bucket of one client. `waiting` is the number of requests that wait for it."""
+    """The token bucket of a client. `waiting` is the number of requests that wait for a token."""
 
     def __init__(self) -> None:
         self.waiting = 0
@@ -32,7 +32,7 @@ class RateQueue:
             )
 
     def next_at(self, rate: Rate, now: float) -> float:
-        """Return when the next request may be sent."""
+        """Return the time at which the next request may be sent."""
         return rate.next_at(rate.refill(self._full_at, now))
 
     def take(self, rate: Rate, now: float) -> None:

@@ -1,8 +1,8 @@
-"""Spans, where the program has set up OpenTelemetry; nothing where it has not.
+"""Spans of requests, if the program has configured OpenTelemetry.
 
-A request is a client span, by OpenTelemetry's conventions for HTTP, and carries the context of its span to
-the server: `traceparent`, or what the program has chosen. The span of a stream (a watch, a log, a WebSocket)
-ends when its response begins.
+A request is a client span, by OpenTelemetry's conventions for HTTP, and sends the context of its span to the
+server, as `traceparent` or in another form that the program has chosen. The span of a stream (a watch, a log,
+a WebSocket) ends when its response begins.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ if TYPE_CHECKING:
 
 H = TypeVar("H", bound="RawRequest")
 
-# A program may set its tracer provider late. Looking for it reads the environment, which takes more than a
-# µs.
+# A program may set its tracer provider late. The lookup reads the environment, which takes more than 1 µs.
 _LOOKUP_PERIOD: Final = 1.0  # seconds
-_FAILED: Final = 400
+_MIN_ERROR_STATUS: Final = 400
 
 
 class Tracing:
     """Opens spans once the program has set a tracer provider.
 
-    Many environments have OpenTelemetry's API because something else needs it, and a span that records
-    nothing would take a third of an empty reconcile's time. A program that sets a provider has imported the
-    API; importing it here would slow down every script.
+    Many environments have OpenTelemetry's API because another package needs it, and a span without a provider
+    would take a third of the time of an empty reconcile. A program that sets a provider has imported the API;
+    importing it here would slow down every script.
     """
 
     def __init__(self) -> None:
@@ -38,7 +37,7 @@ class Tracing:
         self._next_lookup = -inf
 
     def tracer(self, now: float) -> Any:
-        """Return the tracer of this package; None where nothing is recorded."""
+        """Return the tracer of this package; None if spans are not recorded."""
         if self._tracer is None and now >= self._next_lookup:
             self._next_lookup = now + _LOOKUP_PERIOD
             if (trace := sys.modules.get("opentelemetry.trace")) is not None:
@@ -57,7 +56,7 @@ class Tracing:
         from opentelemetry.propagate import inject
         from opentelemetry.trace import SpanKind
 
-        # Never the query, which may be private.
+        # Without the query, which may be private.
         attributes = {"http.request.method": request.method, "url.path": request.target.partition("?")[0]}
         if host:
             attributes["server.address"] = host
@@ -72,7 +71,7 @@ class Tracing:
     def apart(self) -> Generator[None]:
         """Detach the spans of a task from the span in which the task was started.
 
-        A background task would otherwise add to the span of the reconcile that opened a cache, forever.
+        Otherwise the spans of a cache would belong to the reconcile that opened the cache, forever.
         """
         context: Any = sys.modules.get("opentelemetry.context")
         if context is None:
@@ -94,12 +93,12 @@ class TracedRequest(Generic[H]):
         self.request = request
         self._span = span
 
-    def responded(self, status: int) -> None:
-        """Note the status of the response."""
+    def record_response(self, status: int) -> None:
+        """Record the status of the response."""
         if self._span is None:
             return
         self._span.set_attribute("http.response.status_code", status)
-        if status >= _FAILED:
+        if status >= _MIN_ERROR_STATUS:
             from opentelemetry.trace import StatusCode
 
             self._span.set_status(StatusCode.ERROR)

@@ -1,7 +1,7 @@
-"""The writes of a run of a controller, noted by its calls: the client and the written version.
+"""The writes of a run of a controller, which its calls record: the client and the written version.
 
-A worker puts a list into a context variable once, for all of its runs. So a run without requests costs
-nothing, and tasks and threads that a run starts use the same list.
+A worker sets the context variable to a list once, for all of its runs. So a run without requests has no
+overhead, and tasks and threads that a run starts use the same list.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 current_writes: Final[ContextVar[list[ClientWrite] | None]] = ContextVar("kubeproto_writes", default=None)
 
 
-def note_write(client: object, request: RawRequest, value: Any) -> None:
-    """Note the version that a request of a run has written or read."""
+def record_write(client: object, request: RawRequest, value: Any) -> None:
+    """Record the version that a request of a run has written or read."""
     if (writes := current_writes.get()) is None:
         return
     from kubeproto.control import OwnWrite  # a program without a controller need not import it
@@ -28,8 +28,8 @@ def note_write(client: object, request: RawRequest, value: Any) -> None:
         writes.append((client, write))
 
 
-def note_absence(client: object, request: RawRequest, refusal: Status) -> None:
-    """Note that the object of a request of a run does not exist."""
+def record_absence(client: object, request: RawRequest, refusal: Status) -> None:
+    """Record that the object of a request of a run does not exist."""
     if (writes := current_writes.get()) is None:
         return
     from kubeproto.control import OwnWrite

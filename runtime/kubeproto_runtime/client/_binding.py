@@ -1,6 +1,6 @@
 """Methods that send a verb of the core, with the name, the docstring and the parameters of the verb.
 
-A verb that only some kinds have is a descriptor, which refuses other kinds to type checkers.
+A verb that only some kinds have is a descriptor: a type checker reports its use on other kinds.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from kubeproto.requests import Request, StreamRequest, Subresource
     from kubeproto.wire import UpgradeRequest
 
-    from ..calls._base_client import BaseClient, Streamed
+    from ..calls._base_client import BaseClient, ResponseStream
 
     # The types that have the verb: the kinds with the capability, their metadata, and `Dynamic`.
-    _Running: TypeAlias = "BoundTo[RunsContainers | Metadata[RunsContainers] | Dynamic]"
-    _Tokened: TypeAlias = "BoundTo[HasToken | Metadata[HasToken] | Dynamic]"
+    _Running: TypeAlias = "BoundApiBase[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    _Tokened: TypeAlias = "BoundApiBase[HasToken | Metadata[HasToken] | Dynamic]"
 
 K = TypeVar("K", bound=KubeObject)
 K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
@@ -40,49 +40,49 @@ F = TypeVar("F")
 P = ParamSpec("P")
 
 
-class BoundTo(Generic[K_co]):
+class BoundApiBase(Generic[K_co]):
     """The base of `BoundApi`: one kind, and the client that sends its requests."""
 
     client: BaseClient
     requests: Api[Any]
 
 
-class BoundBelow(Generic[K]):
+class BoundSubresourceBase(Generic[K]):
     """The base of `BoundSubresource`."""
 
     client: BaseClient
     requests: Subresource[K]
 
 
-def awaited(
+def send_verb(
     verb: Callable[Concatenate[Api[K], P], Request[T]],
-) -> Callable[Concatenate[BoundTo[K], P], Awaitable[T]]:
+) -> Callable[Concatenate[BoundApiBase[K], P], Awaitable[T]]:
     """Return a method that sends a verb, and returns the value of the response."""
 
-    async def send(self: BoundTo[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def send(self: BoundApiBase[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    return named(send, verb, "BoundApi")
+    return like_verb(send, verb, "BoundApi")
 
 
-def awaited_below(
+def send_subresource_verb(
     verb: Callable[Concatenate[Subresource[K], P], Request[T]],
-) -> Callable[Concatenate[BoundBelow[K], P], Awaitable[T]]:
-    """Return such a method for a verb of a subresource."""
+) -> Callable[Concatenate[BoundSubresourceBase[K], P], Awaitable[T]]:
+    """Return a method that sends a verb of a subresource, and returns the value of the response."""
 
-    async def send(self: BoundBelow[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def send(self: BoundSubresourceBase[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    return named(send, verb, "BoundSubresource")
+    return like_verb(send, verb, "BoundSubresource")
 
 
-class Only(Generic[B_contra, P, R_co]):
-    """A verb that only some kinds have; a type checker refuses it to the others."""
+class KindVerb(Generic[B_contra, P, R_co]):
+    """A verb that only some kinds have. A type checker reports its use on other kinds."""
 
     def __init__(
         self, verb: Callable[..., Any], perform: Callable[..., R_co], owner: str = "BoundApi"
     ) -> None:
-        self.perform = named(perform, verb, owner)
+        self.perform = like_verb(perform, verb, owner)
 
     @overload
     def __get__(self, bound: None, owner: object = None) -> Callable[..., R_co]: ...
@@ -90,64 +90,64 @@ class Only(Generic[B_contra, P, R_co]):
     def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]: ...
 
     def __get__(self, bound: B_contra | None, owner: object = None) -> Callable[..., R_co]:
-        # Documentation reads the method from the class.
+        # The documentation generator reads the method from the class.
         return self.perform if bound is None else partial(self.perform, bound)
 
 
-def of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Running, P, Awaitable[T]]:
-    return Only(verb, _sending(verb))
+def for_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> KindVerb[_Running, P, Awaitable[T]]:
+    return KindVerb(verb, _send_any(verb))
 
 
-def of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokened, P, Awaitable[T]]:
-    return Only(verb, _sending(verb))
+def for_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> KindVerb[_Tokened, P, Awaitable[T]]:
+    return KindVerb(verb, _send_any(verb))
 
 
-def _sending(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
-    async def send(self: BoundTo[Any], /, *args: Any, **kwargs: Any) -> T:
+def _send_any(verb: Callable[..., Request[T]]) -> Callable[..., Awaitable[T]]:
+    async def send(self: BoundApiBase[Any], /, *args: Any, **kwargs: Any) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
     return send
 
 
-def process(
+def run_process(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> Only[_Running, P, AbstractAsyncContextManager[Process]]:
+) -> KindVerb[_Running, P, AbstractAsyncContextManager[Process]]:
     @asynccontextmanager
-    async def converse(self: BoundTo[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
+    async def converse(self: BoundApiBase[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Process]:
         async with self.client.upgrade(verb(self.requests, *args, **kwargs)) as socket:
             yield Process(socket)
 
-    return Only(verb, converse)
+    return KindVerb(verb, converse)
 
 
-def ports(
+def forward_ports(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> Only[_Running, P, AbstractAsyncContextManager[PortForwarding]]:
+) -> KindVerb[_Running, P, AbstractAsyncContextManager[PortForwarding]]:
     forward_request: Callable[..., UpgradeRequest] = verb
 
     @asynccontextmanager
     async def forward(
-        self: BoundTo[Any], /, name: str, ports: Sequence[int]
+        self: BoundApiBase[Any], /, name: str, ports: Sequence[int]
     ) -> AsyncGenerator[PortForwarding]:
         async with self.client.upgrade(forward_request(self.requests, name, ports)) as socket:
             yield PortForwarding(socket, ports, signal=anyio.Event)
 
-    return Only(verb, forward)
+    return KindVerb(verb, forward)
 
 
-def lines(
+def stream_lines(
     verb: Callable[Concatenate[Any, P], StreamRequest[E]],
-) -> Only[_Running, P, AbstractAsyncContextManager[Each[E]]]:
+) -> KindVerb[_Running, P, AbstractAsyncContextManager[ItemStream[E]]]:
     @asynccontextmanager
-    async def follow(self: BoundTo[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[Each[E]]:
+    async def follow(self: BoundApiBase[Any], /, *args: Any, **kwargs: Any) -> AsyncGenerator[ItemStream[E]]:
         async with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield Each(streamed)
+            yield ItemStream(streamed)
 
-    return Only(verb, follow)
+    return KindVerb(verb, follow)
 
 
-def named(method: F, verb: Callable[..., Any], owner: str) -> F:
-    """Give a method the name, the docstring and the parameters of a verb."""
+def like_verb(method: F, verb: Callable[..., Any], owner: str) -> F:
+    """Set the name, the docstring and the signature of a method to those of a verb."""
     function: Any = method
     function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
     function.__doc__ = verb.__doc__
@@ -155,10 +155,10 @@ def named(method: F, verb: Callable[..., Any], owner: str) -> F:
     return method
 
 
-class Each(Generic[E]):
+class ItemStream(Generic[E]):
     """Yields the items of a stream."""
 
-    def __init__(self, streamed: Streamed[E]) -> None:
+    def __init__(self, streamed: ResponseStream[E]) -> None:
         self._streamed = streamed
         self._items: Iterator[E] = iter(())
 

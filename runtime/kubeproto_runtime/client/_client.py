@@ -1,7 +1,7 @@
 """`Client`: sends the core's requests over a transport, on asyncio and on trio.
 
 The core builds requests and parses responses, and its policy decides about retries. All other decisions are
-in generators, which `BlockingClient` runs too. This class performs their effects.
+in generators, which `BlockingClient` shares. This class performs their effects.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
 class Client(ObjectVerbs):
-    """Sends requests to one server, as one user. `namespace` is the default of requests without one.
+    """Sends requests to a server, as a user. `namespace` is the default namespace of requests.
 
     A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
     limits the requests, and is off by default: servers throttle by themselves. `limits` bound the size of a
@@ -66,7 +66,7 @@ class Client(ObjectVerbs):
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> BoundApi[K]:
-        """The verbs on one kind, awaitable: in one namespace, in all (`ALL`), or in that of this client."""
+        """Return the verbs on a kind: in this namespace, in all (`ALL`), or in that of the client."""
         return BoundApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
     async def apply_manifests(
@@ -74,8 +74,8 @@ class Client(ObjectVerbs):
     ) -> list[ApplyResult]:
         """Apply a file, or objects, in the order of their dependencies; see `ApplyManifestsOptions`.
 
-        Kinds are discovered on the server. An `ApplyError` names the first object that is refused, and the
-        rest is not applied. `InvalidManifest` names the line of a syntax error.
+        Kinds are discovered on the server. Raise `ApplyError` for the first object that cannot be applied;
+        the objects after it are not applied. Raise `InvalidManifest` with the line of a syntax error.
         """
         return await self.run(apply(self, manifests, options))
 
@@ -85,17 +85,17 @@ class Client(ObjectVerbs):
         """Rewrite all objects of a custom kind in the current storage version; see `MigrateOptions`.
 
         `kind` is a class, or the name of a definition. Other versions are removed from
-        ``status.storedVersions``, and can then be removed from the definition. A `MigrationError` names the
-        obstacle; then no version was removed, and the migration can be repeated.
+        ``status.storedVersions``, and can then be removed from the definition. After a `MigrationError` no
+        version was removed, and the migration can be repeated.
         """
         return await self.run(migrate(self, kind, options))
 
     async def drain(self, node: str, **options: Unpack[DrainOptions]) -> DrainResult:
         """Cordon a node, and evict its pods as their disruption budgets allow; see `DrainOptions`.
 
-        Static pods and pods of DaemonSets stay. A `DrainError` names the pods that prevent it, each with the
-        reason: before the first eviction those that nothing would create again, and after `timeout` those
-        that remain.
+        Static pods and pods of DaemonSets are skipped. `DrainError` has the pods that prevent the drain, with
+        the reasons. It is raised before the first eviction if pods or their data would be lost, and after
+        `timeout` if pods remain.
         """
         return await self.run(drain(self, node, options))
 
@@ -110,14 +110,14 @@ class Client(ObjectVerbs):
         The members of an ApplySet that are not in `manifests` are deletions. Without an ApplySet, nothing is
         deleted. Print the plan, and `perform` it.
         """
-        from ..sets._survey import plan  # sets of objects are for the few programs that apply them
+        from ..sets._survey import plan  # imported here, because few programs apply sets of objects
 
         return await self.run(plan(self, manifests, applyset, options))
 
     async def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> PerformResult:
         """Make the changes of a plan; see `PerformOptions`.
 
-        `PlanRefused` before the first write if the server refuses a change.
+        Raise `PlanRefused` before the first write if the server refuses a change.
         """
         from ..sets._plan_execution import perform
 
@@ -133,7 +133,7 @@ class Client(ObjectVerbs):
         self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
         exclude: Sequence[str] = (),
     ) -> Health:  # fmt: skip
-        """Return whether the server is live or ready, by all checks or by one."""
+        """Return whether the server is live or ready, by all checks or by the named check."""
         return (await self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude))).value
 
     async def openapi_index(self) -> dict[str, str]:
@@ -141,10 +141,10 @@ class Client(ObjectVerbs):
         return (await self.call(openapi_index())).value
 
     async def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
-        """Return one OpenAPI v3 document.
+        """Return an OpenAPI v3 document.
 
-        With its hash, proxies may keep the response forever. If the document has changed since the index
-        was read, this returns the current one.
+        With its hash, proxies may cache the response forever. If the document has changed since the index was
+        read, the current document is returned.
         """
         return await self.run(openapi_document(self, path, hash))
 
@@ -153,9 +153,9 @@ class Client(ObjectVerbs):
         return await self.run(discover(self))
 
     async def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
-        """Check that the server serves these kinds; `KindNotServed` names the first missing one.
+        """Raise `KindNotServed` if the server does not serve all of these kinds.
 
-        With `within`, wait that many seconds for them to be installed.
+        Before that, wait up to `within` seconds until they are served.
         """
         await self.run(require(self, kinds, within=within))
 

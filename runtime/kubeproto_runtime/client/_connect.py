@@ -36,7 +36,7 @@ _log: Final = logging.getLogger("kubeproto.connect")
 
 
 class ConnectOptions(TypedDict, total=False):
-    """Settings that override those in the files: see `connect`."""
+    """The options of `connect` that override settings of the files."""
 
     kubeconfig: str | os.PathLike[str]
     context: str
@@ -70,20 +70,20 @@ def connect(
 ) -> AbstractAsyncContextManager[Client]:
     """Connect to the cluster of the kubeconfig, or to that of this pod: ``async with connect() as client:``.
 
-    `kubeconfig` is a path that replaces all other files. `context`, `cluster`, `user` and `namespace` select
-    from the files. `server`, `insecure` (its certificate is not checked) and `token` override them; with a
-    `server` no file is needed. `impersonate` acts as another user. `headers` and `user_agent` are sent with
-    every request. `plugins` restricts the programs that are started for credentials. With a `config` no files
-    are read. `transport` is the name of an installed transport, or a function that returns one for a
-    `Connection`; the default is the preferred transport for the running event loop. `client` has further
-    parameters of `Client`.
+    `kubeconfig` is the path of the only file to read. `context`, `cluster`, `user` and `namespace` select
+    entries of the files. `server`, `insecure` (its certificate is not checked) and `token` override the
+    files; with a `server` no file is needed. `impersonate` acts as another user. `headers` and `user_agent`
+    are sent with every request. `plugins` restricts the programs that are started for credentials. With a
+    `config` no files are read. `transport` is the name of an installed transport, or a function that returns
+    a transport for a `Connection`; the default is the preferred transport for the running event loop.
+    `client` has further parameters of `Client`.
     """
-    # At once, so that no later frame has a token in a variable, which tracebacks may print.
-    return NotEntered(_connected(config, transport, client, overrides_of(**overrides), tuple(overrides)))
+    # Converted here, so that no later frame has a token in a variable, which tracebacks may print.
+    return ConnectContext(_connected(config, transport, client, overrides_of(**overrides), tuple(overrides)))
 
 
-class NotEntered(AbstractAsyncContextManager[Client]):
-    """The returned value of `connect`: a client once it is entered. Any other use is an error."""
+class ConnectContext(AbstractAsyncContextManager[Client]):
+    """The result of `connect`, whose context is a client. Any other use is an error."""
 
     def __init__(self, connection: AbstractAsyncContextManager[Client]) -> None:
         self._connection = connection
@@ -99,19 +99,21 @@ class NotEntered(AbstractAsyncContextManager[Client]):
     if not TYPE_CHECKING:  # type checkers find these mistakes by themselves
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(_NOT_ENTERED.format(f"has no {name!r}"))
+            raise AttributeError(_CONNECT_MISUSE.format(f"has no {name!r}"))
 
         def __await__(self) -> NoReturn:
-            raise TypeError(_NOT_ENTERED.format("cannot be awaited"))
+            raise TypeError(_CONNECT_MISUSE.format("cannot be awaited"))
 
         def __enter__(self) -> NoReturn:
-            raise TypeError(_NOT_ENTERED.format("needs `async with`, or use connect_blocking()"))
+            raise TypeError(_CONNECT_MISUSE.format("needs `async with`, or use connect_blocking()"))
 
         def __exit__(self, *exc_info: object) -> None:
             pass
 
 
-_NOT_ENTERED: Final = "connect() itself {}: write `async with connect() as client:` and use the client inside"
+_CONNECT_MISUSE: Final = (
+    "connect() itself {}: write `async with connect() as client:` and use the client inside"
+)
 
 
 @asynccontextmanager
@@ -131,7 +133,7 @@ async def _connected(
 def resolve_config(
     config: Config | None, overrides: Overrides, override_names: tuple[str, ...]
 ) -> LocatedConfig:
-    """Return the argument `config`, or the configuration from files, and log its warnings."""
+    """Return the argument `config`, or the configuration from files. Log its warnings."""
     if config is None:
         source = find_config(overrides)
     elif override_names:
@@ -158,7 +160,7 @@ def overrides_of(
     insecure: bool = False,
     token: str = "",
 ) -> Overrides:
-    """Return the overrides of the options of `connect`."""
+    """Convert options of `connect` to `Overrides`."""
     if isinstance(impersonate, str):
         impersonation = Impersonation(user=impersonate) if impersonate else None
     else:
@@ -180,7 +182,7 @@ def overrides_of(
 
 
 def token_writer(source: LocatedConfig) -> Callable[[c.SaveTokens], None] | None:
-    """Return the function that writes renewed tokens back to their file; None if they are from no file."""
+    """Return a function that writes renewed tokens to the file of the login; None without such a file."""
     if source.login is None:
         return None
     login = source.login
@@ -197,7 +199,7 @@ def find_opener(
     group: str,
     event_loop: str,
 ) -> Any:
-    """Return the function that opens a transport for a `Connection`: the argument, or an installed one."""
+    """Return the function that opens a transport for a `Connection`: the argument, or an entry point."""
     if transport is not None and not isinstance(transport, str):
         return transport
     names = PREFERRED[event_loop] if transport is None else (transport,)
@@ -206,7 +208,9 @@ def find_opener(
         names_text = ", ".join(sorted(installed)) or "none"
         raise ConfigError(f"the transport {transport!r} is not installed; installed: {names_text}")
     if transport in PREFERRED and transport != event_loop:
-        raise ConfigError(f"the transport {transport!r} does not run on {event_loop}, which runs here")
+        raise ConfigError(
+            f"the transport {transport!r} does not support {event_loop}, the running event loop"
+        )
     problem = "it is not installed"
     for name in names:
         if name not in installed:

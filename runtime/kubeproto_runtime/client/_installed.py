@@ -1,7 +1,7 @@
-"""The installed transports: the entry points of one group, in a few milliseconds.
+"""The entry points of installed transports, read in a few milliseconds.
 
-`importlib.metadata` costs 20 ms to import, half of it a parser of mail headers, and then reads the metadata
-of each distribution: a command line would pay for that at each start. This module only reads the files
+The import of `importlib.metadata` takes 20 ms, half of it for a parser of mail headers, and then it reads the
+metadata of each distribution. That would slow down each start of a command. This module only reads the files
 `entry_points.txt` of the folders on `sys.path`. `importlib.metadata` is the fallback, for example for
 packages in a zip archive.
 """
@@ -25,10 +25,10 @@ def entry_points(group: str, *, among: tuple[str, ...]) -> dict[str, str]:
     If the folders on the path have none of the names in `among`, all distributions are searched.
     """
     points: dict[str, str] = {}
-    for text in _texts():
+    for text in _read_entry_point_files():
         if f"[{group}]" in text:
-            for name, value in _section(text, group):
-                points.setdefault(name, value)  # as for modules, the first on the path counts
+            for name, value in _parse_section(text, group):
+                points.setdefault(name, value)  # the first on the path takes precedence, as for modules
     if points.keys().isdisjoint(among):
         from importlib import metadata
 
@@ -45,7 +45,7 @@ def load(value: str) -> Any:
     return target
 
 
-def _texts() -> Iterator[str]:
+def _read_entry_point_files() -> Iterator[str]:
     """Yield each `entry_points.txt` of the distributions in the folders on the path."""
     for folder in sys.path:
         try:
@@ -57,16 +57,16 @@ def _texts() -> Iterator[str]:
                 try:
                     with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8") as file:
                         yield file.read()
-                except (OSError, UnicodeDecodeError):  # most have none
+                except (OSError, UnicodeDecodeError):  # most distributions have no such file
                     continue
 
 
-def _section(text: str, group: str) -> Iterator[tuple[str, str]]:
-    """Yield the entries of one section of such a file."""
-    inside = False
+def _parse_section(text: str, group: str) -> Iterator[tuple[str, str]]:
+    """Yield the entries of a section of an `entry_points.txt`."""
+    in_section = False
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
-            inside = line == f"[{group}]"
-        elif inside and line and not line.startswith(("#", ";")):
+            in_section = line == f"[{group}]"
+        elif in_section and line and not line.startswith(("#", ";")):
             name, _, value = line.partition("=")
             yield name.strip(), value.strip()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack, overload
 from kubeproto import Dynamic, KubeObject, Status
 
 from ..calls._base_client import BaseClient
-from ..calls._kinds import all_named, api_of, call_on, named
+from ..calls._kinds import api_of, call_on, find_api, find_apis
 from ..watching._waiting import WAIT
 from ._verbs import BoundApi
 
@@ -23,25 +23,25 @@ T = TypeVar("T")
 
 
 class ObjectVerbs(BaseClient):
-    """Verbs on an object, whose API follows from its class, or from its apiVersion and kind.
+    """Verbs on an object. The class of the object, or its apiVersion and kind, determines the API.
 
-    The API of a `Dynamic`, such as `parse_manifest` returns, is discovered once for each kind. An object
-    without a namespace belongs to the namespace of the client.
+    For a `Dynamic`, for example from `parse_manifest`, each kind is discovered once. An object without a
+    namespace belongs to the namespace of the client.
     """
 
     async def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BoundApi[Dynamic]:
-        """Return the verbs on a kind by a name that kubectl accepts: ``deploy``, ``pods``, ``Book``.
+        """Return the verbs on a kind by a name in kubectl's form: ``deploy``, ``pods``, ``Book``.
 
-        ``plural.group`` chooses among groups. `UnknownKind` lists similar names if the server does not know
+        ``plural.group`` selects a group. Raise `UnknownKind` with similar names if the server does not serve
         the name.
         """
-        return BoundApi(self, await self.run(named(self, name, namespace)))
+        return BoundApi(self, await self.run(find_api(self, name, namespace)))
 
     async def resources(
         self, name: str, *, namespace: str | AllNamespaces = ""
     ) -> tuple[BoundApi[Dynamic], ...]:
         """Return the verbs on a kind by its name, or on each kind of a category, such as ``all``."""
-        return tuple(BoundApi(self, api) for api in await self.run(all_named(self, name, namespace)))
+        return tuple(BoundApi(self, api) for api in await self.run(find_apis(self, name, namespace)))
 
     async def of(self, obj: K) -> BoundApi[K]:
         """Return the verbs on the kind of an object, in its namespace."""
@@ -52,13 +52,13 @@ class ObjectVerbs(BaseClient):
         return await self.run(call_on(self, obj, lambda api: api.create(obj, **options)))
 
     async def replace(self, obj: K, **options: Unpack[WriteOptions]) -> K:
-        """Replace this object; it is a `Conflict` if it has changed since it was read."""
+        """Replace this object. Raise `Conflict` if it has changed since it was read."""
         return await self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
 
     async def apply(
         self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]
     ) -> K:
-        """Apply the fields of this manager; the server merges them, or creates the object."""
+        """Apply the fields of this manager. The server merges them, or creates the object."""
         return await self.run(
             call_on(
                 self, obj, lambda api: api.apply(obj, field_manager=field_manager, force=force, **options)
@@ -66,7 +66,7 @@ class ObjectVerbs(BaseClient):
         )
 
     async def delete(self, obj: K, **options: Unpack[DeletionOptions]) -> K | Status:
-        """Delete the object of this name; finalizers or a grace period delay that."""
+        """Delete the object of this name. Finalizers or a grace period may delay the deletion."""
         return await self.run(call_on(self, obj, lambda api: api.delete(obj.metadata.name, **options)))
 
     async def refresh(self, obj: K) -> K:
@@ -83,5 +83,5 @@ class ObjectVerbs(BaseClient):
     async def wait_for(
         self, obj: K, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
     ) -> K | None:
-        """Wait until the object of this name is as it should be; see `BoundApi.wait_for`."""
+        """Wait until the object of this name meets a condition; see `BoundApi.wait_for`."""
         return await (await self.of(obj)).wait_for(obj.metadata.name, condition, timeout=timeout)

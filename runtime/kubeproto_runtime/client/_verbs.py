@@ -1,7 +1,6 @@
-"""`BoundApi[Book]`: every verb of `kubeproto.Api`, sent and awaited.
+"""`BoundApi[Book]`: the verbs of `kubeproto.Api` as methods that send the request and await the response.
 
-The verbs are those of the core, with its parameters and its refusals: most of the lines below take one of
-them and wait for the response. Verbs that need more than one request are in separate modules.
+Their parameters and checks are those of the core. Verbs of several requests are in separate modules.
 """
 
 from __future__ import annotations
@@ -20,7 +19,17 @@ from ..watching._list_pages import Items, ListPages, Paging, TablePages
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
 from ..writing._statuses import patch_status
-from ._binding import BoundBelow, BoundTo, awaited, awaited_below, lines, of_accounts, of_pods, ports, process
+from ._binding import (
+    BoundApiBase,
+    BoundSubresourceBase,
+    for_accounts,
+    for_pods,
+    forward_ports,
+    run_process,
+    send_subresource_verb,
+    send_verb,
+    stream_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +50,14 @@ if TYPE_CHECKING:
     Timeout: TypeAlias = float | timedelta | Duration | None
 
     # The types that have the verb: the kinds with the capability, their metadata, and `Dynamic`.
-    _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
-    _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
-    _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
+    _Approved: TypeAlias = "KindVerbs[HasApproval | Metadata[HasApproval] | Dynamic]"
+    _Finalized: TypeAlias = "KindVerbs[HasFinalize | Metadata[HasFinalize] | Dynamic]"
+    _Running: TypeAlias = "KindVerbs[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     _Scaled: TypeAlias = (
-        "Bound[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
+        "KindVerbs[HasScale | Object[Any, Any] | Metadata[HasScale | Object[Any, Any]] | Dynamic]"
     )
     _Reporting: TypeAlias = (
-        "Bound[HasStatus | Object[Any, Any] | Metadata[HasStatus | Object[Any, Any]] | Dynamic]"
+        "KindVerbs[HasStatus | Object[Any, Any] | Metadata[HasStatus | Object[Any, Any]] | Dynamic]"
     )
 
 K = TypeVar("K", bound=KubeObject)
@@ -56,17 +65,17 @@ K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 S = TypeVar("S", bound=KubeObject)
 
 
-class Bound(BoundTo[K_co]):
-    """Verbs that only some kinds have; other kinds are refused, by type checkers too."""
+class KindVerbs(BoundApiBase[K_co]):
+    """Verbs that only some kinds have. Their use on other kinds is an error, also for type checkers."""
 
-    log = of_pods(Api.log)
-    follow_log = lines(Api.follow_log)
-    exec = process(Api.exec)
-    attach = process(Api.attach)
-    port_forward = ports(Api.port_forward)
-    evict = of_pods(Api.evict)
-    bind = of_pods(Api.bind)
-    create_token = of_accounts(Api.create_token)
+    log = for_pods(Api.log)
+    follow_log = stream_lines(Api.follow_log)
+    exec = run_process(Api.exec)
+    attach = run_process(Api.attach)
+    port_forward = forward_ports(Api.port_forward)
+    evict = for_pods(Api.evict)
+    bind = for_pods(Api.bind)
+    create_token = for_accounts(Api.create_token)
 
     @overload
     def subresource(self, name: str) -> BoundSubresource[K_co]: ...
@@ -74,18 +83,18 @@ class Bound(BoundTo[K_co]):
     def subresource(self, name: str, kind: type[S]) -> BoundSubresource[S]: ...
 
     def subresource(self, name: str, kind: type[Any] | None = None) -> BoundSubresource[Any]:
-        """Return a subresource by its name, with its own kind if that is not the kind of the object."""
+        """Return a subresource by its name. `kind` is the kind of its body, if that is not the object's."""
         requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
         return BoundSubresource(self.client, requests)
 
     @property
     def status(self: _Reporting) -> BoundSubresource[K_co]:
-        """The status, which a controller writes separately from the rest."""
+        """The status, which controllers write separately from the spec."""
         return BoundSubresource(self.client, self.requests.status)
 
     @property
     def scale(self: _Scaled) -> BoundSubresource[Scale]:
-        """The desired number of replicas, of any kind. A server omits 0: None means no replicas."""
+        """The desired number of replicas. A server omits 0, so None means no replicas."""
         return BoundSubresource(self.client, self.requests.scale)
 
     @property
@@ -104,8 +113,8 @@ class Bound(BoundTo[K_co]):
         return BoundSubresource(self.client, self.requests.resize)
 
 
-class BoundApi(Bound[K]):
-    """The verbs on one kind of object, in one namespace or in all, sent by a client."""
+class BoundApi(KindVerbs[K]):
+    """The verbs on a kind, in one namespace or in all, sent by a client."""
 
     def __init__(self, client: BaseClient, requests: Api[K]) -> None:
         self.client = client
@@ -129,16 +138,16 @@ class BoundApi(Bound[K]):
         """The namespace, or `ALL`; "" for a cluster-scoped kind."""
         return self.requests.namespace
 
-    get = awaited(Api[K].get)
-    list = awaited(Api[K].list)
-    create = awaited(Api[K].create)
-    replace = awaited(Api[K].replace)
-    json_patch = awaited(Api[K].json_patch)
-    merge_patch = awaited(Api[K].merge_patch)
-    strategic_patch = awaited(Api[K].strategic_patch)
-    apply = awaited(Api[K].apply)
-    delete = awaited(Api[K].delete)
-    delete_collection = awaited(Api[K].delete_collection)
+    get = send_verb(Api[K].get)
+    list = send_verb(Api[K].list)
+    create = send_verb(Api[K].create)
+    replace = send_verb(Api[K].replace)
+    json_patch = send_verb(Api[K].json_patch)
+    merge_patch = send_verb(Api[K].merge_patch)
+    strategic_patch = send_verb(Api[K].strategic_patch)
+    apply = send_verb(Api[K].apply)
+    delete = send_verb(Api[K].delete)
+    delete_collection = send_verb(Api[K].delete_collection)
 
     async def finalize(self: _Finalized, obj: K, **options: Unpack[WriteOptions]) -> K:
         """Write the finalizers in the spec of a namespace, the only way to change them."""
@@ -147,9 +156,9 @@ class BoundApi(Bound[K]):
         return written
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> BoundTables[K]:
-        """Get and list as tables, in the server's columns.
+        """Return the verbs get and list whose results are tables with the server's columns.
 
-        `include_object` is the part of it in each row.
+        `include_object` is the part of the object that each row includes.
         """
         return BoundTables(self.client, self.requests.as_table(include_object=include_object))
 
@@ -169,7 +178,7 @@ class BoundApi(Bound[K]):
     def items(
         self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> Items[K]:
-        """Iterate over a long list object by object; it is read page by page."""
+        """Iterate over the objects of a long list, which is read page by page."""
         return Items(self.pages(limit=limit, on_expired=on_expired, **selection))
 
     @overload
@@ -230,22 +239,24 @@ class BoundApi(Bound[K]):
     ) -> K | None:
         """Wait until the object of this name meets a condition, and return it.
 
-        `WaitTimeout`, a TimeoutError, names what is missing. `ConditionUnreachable`: it will never be met.
+        Raise `WaitTimeout` (a TimeoutError) with the reason if the condition is not met in time, and
+        `ConditionUnreachable` if it cannot be met any more.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
-        with move_on_after(timeout):  # the credentials for the first request may take long
+        with move_on_after(timeout):  # obtaining the credentials for the first request may take long
             await self.client.run(waiting.observe())
         return waiting.result()
 
     async def entry(self, name: str) -> Entry[K]:
-        """Return an `Entry`: the object of this name, which exists or not. Change it, and `commit`."""
+        """Return an `Entry` for the object of this name, whether it exists or not. Change it, and
+        `commit`."""
         object_and_text = await self.client.run(find_object(self.client, self.requests, name))
         return Entry(self.client, self.requests, name, object_and_text)
 
     async def update(
         self, name: str, change: Callable[[K], object], **options: Unpack[UpdateOptions[K]]
     ) -> K:
-        """Change an object, and repeat that while other clients change it at the same time.
+        """Change an object. Repeat that if other clients change it at the same time.
 
         `change` edits its argument. If the object does not exist, `create` returns a new one.
         """
@@ -255,31 +266,31 @@ class BoundApi(Bound[K]):
         """Write a status if it differs from the current one.
 
         Only changed fields are sent, so several writers of one status do not undo each other's fields. A
-        changed list is sent as a whole, with the version of `obj`: it is a `Conflict` if that has changed.
+        changed list is sent as a whole, with the version of `obj`. Raise `Conflict` if it has changed since.
         """
         return await self.client.run(
             patch_status(self.client, self.requests, obj, status, field_manager=field_manager)
         )
 
 
-class BoundSubresource(BoundBelow[K]):
-    """One subresource of each object of a kind, read and written as a `K`."""
+class BoundSubresource(BoundSubresourceBase[K]):
+    """A subresource of the objects of a kind, which is read and written as a `K`."""
 
     def __init__(self, client: BaseClient, requests: Subresource[K]) -> None:
         self.client = client
         self.requests = requests
 
-    get = awaited_below(Subresource[K].get)
-    create = awaited_below(Subresource[K].create)
-    replace = awaited_below(Subresource[K].replace)
-    json_patch = awaited_below(Subresource[K].json_patch)
-    merge_patch = awaited_below(Subresource[K].merge_patch)
-    strategic_patch = awaited_below(Subresource[K].strategic_patch)
-    apply = awaited_below(Subresource[K].apply)
+    get = send_subresource_verb(Subresource[K].get)
+    create = send_subresource_verb(Subresource[K].create)
+    replace = send_subresource_verb(Subresource[K].replace)
+    json_patch = send_subresource_verb(Subresource[K].json_patch)
+    merge_patch = send_subresource_verb(Subresource[K].merge_patch)
+    strategic_patch = send_subresource_verb(Subresource[K].strategic_patch)
+    apply = send_subresource_verb(Subresource[K].apply)
 
 
 class BoundTables(Generic[K]):
-    """The two reading verbs, with a table in the response."""
+    """The verbs get and list, whose results are tables."""
 
     def __init__(self, client: BaseClient, requests: Tables[K]) -> None:
         self.client = client
@@ -297,6 +308,6 @@ class BoundTables(Generic[K]):
     def pages(
         self, *, limit: int = pager.PAGE, on_expired: OnExpired = "go on", **selection: Unpack[Selection]
     ) -> TablePages:
-        """Iterate over a long list table by table; see `TablePages`."""
+        """Iterate over the pages of a long list, which are tables; see `TablePages`."""
         paging = Paging(self.client, self.requests, limit=limit, on_expired=on_expired, selection=selection)
         return TablePages(self.client, paging)

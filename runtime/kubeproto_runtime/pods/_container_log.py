@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kubeproto import Api, Dynamic, Headers, RawRequest
     from kubeproto.wire import Decoder
 
-    from ..calls._base_client import BaseClient, Streamed
+    from ..calls._base_client import BaseClient, ResponseStream
 
 _log: Final = logging.getLogger("kubeproto.logs")
 
@@ -103,7 +103,7 @@ class _RawDecoder:
         return []
 
 
-def _is_log(streamed: Streamed[bytes]) -> bool:
+def _is_log(streamed: ResponseStream[bytes]) -> bool:
     return 200 <= streamed.status < 300
 
 
@@ -217,14 +217,16 @@ class ContainerLog:
             if error.code not in (400, 404):
                 raise
 
-    async def _deliver_stream(self, streamed: Streamed[bytes]) -> None:
+    async def _deliver_stream(self, streamed: ResponseStream[bytes]) -> None:
         if _is_log(streamed):
             self._cursor.begin()
         async for chunks in streamed:
             for chunk in chunks:
                 await self._deliver_lines(self._cursor.feed(chunk))
 
-    def _open(self, options: dict[str, Any], *, follow: bool) -> AbstractAsyncContextManager[Streamed[bytes]]:
+    def _open(
+        self, options: dict[str, Any], *, follow: bool
+    ) -> AbstractAsyncContextManager[ResponseStream[bytes]]:
         return self._client.open(self._request(options, follow=follow), timeout=None, idle=_IDLE)
 
     def _request(self, options: dict[str, Any], *, follow: bool) -> StreamRequest[bytes]:

@@ -8,7 +8,7 @@ from kubeproto import AlreadyExists, Dynamic, decode, encode
 
 from .._documents import parse_document
 from ..calls._core import call
-from ..calls._kinds import resource_named
+from ..calls._kinds import find_resource
 from ..calls._object_reads import find_object
 from ._apply_set import PARENT_TYPE, ApplySet, ApplySetError, Extent, Parent, is_built_in, read_parent
 
@@ -24,7 +24,7 @@ _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 def find_parent(client: ClientCore, applyset: ApplySet, served: Discovery) -> Effects[Parent]:
     """Read the parent of a set. Raise `ApplySetError` if it is not a parent, or another tool manages it."""
     type_name, name = applyset.type_and_name
-    resource = yield from resource_named(client, type_name)
+    resource = yield from find_resource(client, type_name)
     namespace = (applyset.namespace or client.namespace) if resource.namespaced else ""
     parent = Parent(applyset, resource, name, namespace)
     if not is_built_in(resource):
@@ -67,7 +67,7 @@ def _api(client: ClientCore, parent: Parent) -> Api[Dynamic]:
 
 def _check_type(client: ClientCore, resource: Resource) -> Effects[None]:
     name = f"{resource.plural}.{resource.group}"
-    definitions = client.requests(Dynamic, resource=(yield from resource_named(client, _DEFINITIONS)))
+    definitions = client.requests(Dynamic, resource=(yield from find_resource(client, _DEFINITIONS)))
     definition = yield from find_object(client, definitions, name)
     if definition is None or PARENT_TYPE not in definition[0].metadata.labels:
         raise ApplySetError(
@@ -77,7 +77,7 @@ def _check_type(client: ClientCore, resource: Resource) -> Effects[None]:
 
 
 def _check_namespace(client: ClientCore, parent: Parent) -> Effects[None]:
-    namespaces = client.requests(Dynamic, resource=(yield from resource_named(client, "namespaces")))
+    namespaces = client.requests(Dynamic, resource=(yield from find_resource(client, "namespaces")))
     if (yield from find_object(client, namespaces, parent.namespace)) is None:
         raise ApplySetError(
             f"the namespace of {parent} does not exist: create it, or use another namespace for the parent"

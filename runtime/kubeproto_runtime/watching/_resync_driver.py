@@ -167,10 +167,10 @@ class ResyncDriver(SinkDriver, Generic[K]):
             seconds = client.random.randint(*planned.seconds)
             exchange = WatchExchange(self._api, planned, self._selection, seconds)
         response = self._response = _OpenResponse(exchange)
-        with client.outgoing(exchange.request, client.transport) as sent:
-            sending = client.transport.send(sent.request, idle=exchange.idle, timeout=exchange.timeout)
+        with client.outgoing(exchange.request, client.transport) as outgoing:
+            sending = client.transport.send(outgoing.request, idle=exchange.idle, timeout=exchange.timeout)
             incoming = await response.stack.enter_async_context(sending)
-            sent.responded(incoming.status)
+            outgoing.record_response(incoming.status)
         response.chunks = aiter(incoming)
         # Otherwise the garbage collector would close a generator, and trio warns about that.
         if (close := getattr(response.chunks, "aclose", None)) is not None:
