@@ -13,11 +13,11 @@ from typing import Any, Final, TextIO
 from msgspec import structs
 
 from benchmarks._compare import compare
-from benchmarks._measure import Absent, Result, hold
+from benchmarks._measure import MissingRequirement, Result, run_contest
 from benchmarks._page import write_report
 from benchmarks._peers import Peers
 from benchmarks._report import as_json, as_table, header
-from benchmarks._results import Mismatch, Outcome, Run, load, minute, outcome_of, run_of
+from benchmarks._results import IncompatibleRuns, Outcome, Run, format_minute, load, outcome_of, run_of
 from benchmarks._rows import Row, Setting, UnknownNames, all_rows, select
 from benchmarks._speed_page import PAGE, IncompleteRun, speed_page
 
@@ -80,7 +80,7 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
     started, outcomes = datetime.now(UTC), list[Outcome]()
     try:
         previous_run = _previous_run(options.save, run_of((), quick=options.quick, started=started), rows)
-    except (Mismatch, ValueError) as reason:
+    except (IncompatibleRuns, ValueError) as reason:
         log(f"{reason}; name another file, or remove this one")
         return 2
     peers, shared = Peers(log), dict[str, Any]()
@@ -91,7 +91,7 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
         result = _measured(row, quick=options.quick, peers=peers, shared=shared, err=err)
         print(as_json(row, result) if options.json else as_table(row, result, chosen), file=out, flush=True)
         if result is not None:
-            took, now = time.monotonic() - start, minute(datetime.now(UTC))
+            took, now = time.monotonic() - start, format_minute(datetime.now(UTC))
             outcomes.append(outcome_of(row, result, took, measured=now))
         if options.save is not None:  # after each row, so that an interrupted run loses no results
             fresh = run_of(tuple(outcomes), quick=options.quick, started=started)
@@ -108,8 +108,8 @@ def _previous_run(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | N
     previous_run = load(file)
     try:
         previous_run.check_compatible(fresh)
-    except Mismatch as reason:
-        raise Mismatch(f"{file} cannot take these rows: {reason}") from None
+    except IncompatibleRuns as reason:
+        raise IncompatibleRuns(f"{file} cannot take these rows: {reason}") from None
     names = {row.name for row in rows}
     return structs.replace(
         previous_run,
@@ -134,11 +134,14 @@ def _measured(row: Row, *, quick: bool, peers: Peers, shared: dict[str, Any], er
         try:
             contest = row.make(Setting(quick=quick, peers=peers, stack=stack, shared=shared))
             if row.once:
-                return hold(contest, row.unit, log, rounds=1, warm=False)
+                return run_contest(contest, row.unit, log, rounds=1, warm=False)
             if quick:
-                return hold(contest, row.unit, log, bound=QUICK, fewest=1)
-            return hold(contest, row.unit, log, bound=BOUND)
-        except (Absent, ModuleNotFoundError) as reason:  # ModuleNotFoundError: an extra that is not installed
+                return run_contest(contest, row.unit, log, bound=QUICK, fewest=1)
+            return run_contest(contest, row.unit, log, bound=BOUND)
+        except (
+            MissingRequirement,
+            ModuleNotFoundError,
+        ) as reason:  # ModuleNotFoundError: an extra that is not installed
             log(f"not measured: {reason}")
             return None
 

@@ -74,7 +74,7 @@ class Server:
             yield Incoming(self._pages[self._page], silent=False)
 
 
-async def cached(server: Server, kind: type[KubeObject], **options: Any) -> Cache[Any]:
+async def fill_cache(server: Server, kind: type[KubeObject], **options: Any) -> Cache[Any]:
     """Fill a cache from the server, and stop following."""
     async with Caches(Client(server)) as caches:
         cache: Cache[Any] = caches.cache(kind, **options)
@@ -82,18 +82,22 @@ async def cached(server: Server, kind: type[KubeObject], **options: Any) -> Cach
     return cache
 
 
-def listed(objects: Sequence[bytes], kind: type[KubeObject], **options: Any) -> Callable[[], Cache[Any]]:
+def list_into_cache(
+    objects: Sequence[bytes], kind: type[KubeObject], **options: Any
+) -> Callable[[], Cache[Any]]:
     """Return a function that lists the objects in pages and returns the filled cache."""
     server = Server(objects, (b"", b""))
     settings = resync.Settings(streaming=False)
 
     async def main() -> Cache[Any]:
-        return await cached(server, kind, settings=settings, **options)
+        return await fill_cache(server, kind, settings=settings, **options)
 
     return lambda: anyio.run(main)
 
 
-def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 1) -> tuple[float, float]:
+def measure_relist(
+    objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 1
+) -> tuple[float, float]:
     """Stream a snapshot that equals the current one, and return its duration and the longest wait of other
     tasks.
 
@@ -104,7 +108,7 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 
     async def main() -> tuple[float, float]:
         resource = kind.resource
         server = Server(objects, (resource.kind.encode(), resource.api_version.encode()), streams=True)
-        other, notifications, took, previous_versions = Other(), list[Any](), 0.0, 0
+        other, notifications, took, previous_versions = WaitingTask(), list[Any](), 0.0, 0
         async with Caches(Client(server)) as shared_caches, anyio.create_task_group() as tasks:
             some: list[Cache[Any]] = [shared_caches.cache(kind)]
             some += [
@@ -132,7 +136,7 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 
     return anyio.run(main)
 
 
-def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
+def measure_first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
     """Return the longest wait of other tasks while a first list passes through a cache into the runs of a
     controller.
 
@@ -142,7 +146,7 @@ def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
     async def main() -> float:
         resource = kind.resource
         server = Server(objects, (resource.kind.encode(), resource.api_version.encode()), streams=True)
-        other, runs = Other(), 0
+        other, runs = WaitingTask(), 0
 
         async def reconcile(subject: object, ctx: object) -> None:
             nonlocal runs
@@ -162,7 +166,7 @@ def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
     return anyio.run(main)
 
 
-class Other:
+class WaitingTask:
     """A task that measures how long it waits."""
 
     def __init__(self) -> None:

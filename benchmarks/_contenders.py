@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks._measure import Absent, Probe
+from benchmarks._measure import MissingRequirement, Probe
 from benchmarks._peers import PeerProcess
 from benchmarks._rows import Setting
 from benchmarks._stopwatch import Stopwatch
@@ -22,7 +22,7 @@ FEWER: Final = 10
 
 def omitted_peer() -> float:
     """Return a probe of a peer that a quick run omits."""
-    raise Absent("left out of a quick run, which it would make too long")
+    raise MissingRequirement("left out of a quick run, which it would make too long")
 
 
 def share(name: str, events: int) -> int:
@@ -30,7 +30,7 @@ def share(name: str, events: int) -> int:
     return events // FEWER if name in SLOW else events
 
 
-class Ours:
+class FunctionProbe:
     """A probe of a function in this process that receives `events`; a miss is refused."""
 
     def __init__(
@@ -52,9 +52,9 @@ class Ours:
         return self._figure(self._stopwatch())
 
     @property
-    def spent(self) -> tuple[float, float]:
+    def cpu_times(self) -> tuple[float, float]:
         """Seconds of CPU an event."""
-        user, system = self._stopwatch.spent
+        user, system = self._stopwatch.cpu_times
         return user / self._events, system / self._events
 
 
@@ -83,27 +83,27 @@ class ProcessProbe:
             self._process = self._begin()
         figure = self._figure(self._process.run_round(self._events))
         if figure <= 0:
-            raise Absent(f"{self._name} told {figure}, which means nothing")
+            raise MissingRequirement(f"{self._name} told {figure}, which means nothing")
         return figure
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Seconds of CPU an event."""
-        if self._process is None or (spent := self._process.spent) is None:
+        if self._process is None or (cpu_times := self._process.cpu_times) is None:
             return None
-        user, system = (seconds * self._events / self._total_events for seconds in spent)
+        user, system = (seconds * self._events / self._total_events for seconds in cpu_times)
         return user, system
 
 
 class Peer(ProcessProbe):
-    """A probe of a peer: `Absent` if it cannot be started."""
+    """A probe of a peer: `MissingRequirement` if it cannot be started."""
 
     def __init__(
         self, setting: Setting, name: str, work: str, events: int, figure: Callable[[Any], float], /,
         total_events: int = 0, **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(
-            lambda: setting.keep(setting.peers.start(name, work, **options)),
+            lambda: setting.enter_context(setting.peers.start(name, work, **options)),
             events,
             figure,
             name,

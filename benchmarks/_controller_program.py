@@ -65,8 +65,8 @@ def throughput(options: Options) -> dict[str, Any]:
 
         await _operate(options, reconcile, finished.wait)
 
-    spent = _spent(lambda: anyio.run(main))
-    return {"seconds": finished_at - _start_time(options), "events": len(keys), **spent}
+    cpu_times = _run_with_cpu_times(lambda: anyio.run(main))
+    return {"seconds": finished_at - _start_time(options), "events": len(keys), **cpu_times}
 
 
 def hot(options: Options) -> dict[str, Any]:
@@ -90,11 +90,11 @@ def hot(options: Options) -> dict[str, Any]:
 
         await _operate(options, reconcile, finished.wait)
 
-    spent = _spent(lambda: anyio.run(main))
-    return {"seconds": finished_at - _start_time(options), "events": options.count, "runs": runs, **spent}
+    cpu_times = _run_with_cpu_times(lambda: anyio.run(main))
+    return {"seconds": finished_at - _start_time(options), "events": options.count, "runs": runs, **cpu_times}
 
 
-def _spent(run: Callable[[], None]) -> dict[str, float]:
+def _run_with_cpu_times(run: Callable[[], None]) -> dict[str, float]:
     usage_before = resource.getrusage(resource.RUSAGE_SELF)
     run()
     usage_after = resource.getrusage(resource.RUSAGE_SELF)
@@ -127,8 +127,8 @@ def latency(options: Options) -> dict[str, Any]:
 
         await _operate(options, reconcile, finished.wait)
 
-    spent = _spent(lambda: anyio.run(main))
-    return {"waits": list(waits.values()), "events": len(waits), **spent}
+    cpu_times = _run_with_cpu_times(lambda: anyio.run(main))
+    return {"waits": list(waits.values()), "events": len(waits), **cpu_times}
 
 
 def rss(options: Options) -> dict[str, float]:
@@ -170,9 +170,9 @@ def idle(options: Options) -> dict[str, float]:
         async def measure() -> None:
             nonlocal figure
             await anyio.sleep(2)
-            started, spent = time.monotonic(), time.process_time()
+            started, cpu_times = time.monotonic(), time.process_time()
             await anyio.sleep(options.seconds)
-            figure = 100 * (time.process_time() - spent) / (time.monotonic() - started)
+            figure = 100 * (time.process_time() - cpu_times) / (time.monotonic() - started)
 
         await _operate(options, reconcile, measure, namespace=[f"library-{n}" for n in range(WATCHES)])
 

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from benchmarks._data import books
-from benchmarks._measure import Absent
+from benchmarks._measure import MissingRequirement
 
 Course = Literal["burst", "paced", "listed", "silent", "hot", "flooded"]
 """All events at once, so many a second, all of it in the list, nothing at all, the same few objects again
@@ -57,7 +57,7 @@ def controller_server(options: Options) -> Generator[str]:
             process.stdin.write(msgspec.json.encode(options) + b"\n")
             process.stdin.flush()
             if not select.select([process.stdout], [], [], _PATIENCE)[0]:
-                raise Absent(f"the server did not start within {_PATIENCE:g} s")
+                raise MissingRequirement(f"the server did not start within {_PATIENCE:g} s")
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.kill()
@@ -92,7 +92,7 @@ class _Course:
         self.lines = [b'{"type":"ADDED","object":%b}\n' % obj for obj in objects]
         self.chunks = [_chunk(line) for line in self.lines]
         if options.course == "hot":
-            self.chunks = _again(objects, options.count)
+            self.chunks = _updates(objects, options.count)
         if options.course == "flooded":
             self.lines = _flood(objects)
 
@@ -144,7 +144,7 @@ class _Course:
             line.sendall(_chunk(b'%b%b"sent":%.7f,%b' % (head, spec, time.monotonic(), tail)))
 
 
-def _again(objects: list[bytes], count: int) -> list[bytes]:
+def _updates(objects: list[bytes], count: int) -> list[bytes]:
     """Return events of a few objects in turn, each with its own version; the last events are marked."""
     lines: list[bytes] = []
     for number in range(count):

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks._measure import Absent
+from benchmarks._measure import MissingRequirement
 
 CONNECTIONS: Final = 8
 _ROOT: Final = Path(__file__).resolve().parent.parent
@@ -78,7 +78,7 @@ def simulated(*options: str) -> Generator[Server]:
     with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             if process.stdout is None or not select.select([process.stdout], [], [], _START)[0]:
-                raise Absent(f"the server did not start within {_START:g} s")
+                raise MissingRequirement(f"the server did not start within {_START:g} s")
             port = int(process.stdout.readline().split(";")[0].rpartition(":")[2])
             yield Server(port, process=process.pid)
         finally:
@@ -93,7 +93,7 @@ def real() -> Generator[Server]:
     building: Any = import_module("realserver._real_build")
     running: Any = import_module("realserver._real_server")
     if not building.program().exists():
-        raise Absent("the real control plane is not built: make real builds it, where Go is")
+        raise MissingRequirement("the real control plane is not built: make real builds it, where Go is")
     with tempfile.TemporaryDirectory() as folder, running.RealServer(Path(folder)) as server:
         server.start()
         connection = server.connection

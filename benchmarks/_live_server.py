@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks._data import books, pods, watch_lines
-from benchmarks._measure import Absent
+from benchmarks._measure import MissingRequirement
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 _DISTINCT: Final = 2_000  # objects, which repeat for longer watches: the memory of the server is not measured
@@ -47,7 +47,7 @@ def live_server(kind: str, events: int, seed: int, *, tls: bool, gzip: bool = Fa
             process.stdin.write(json.dumps(options).encode() + b"\n")
             process.stdin.flush()
             if not select.select([process.stdout], [], [], _PATIENCE)[0]:
-                raise Absent(f"the server did not start within {_PATIENCE:g} s")
+                raise MissingRequirement(f"the server did not start within {_PATIENCE:g} s")
             yield msgspec.json.decode(process.stdout.readline(), type=Address)
         finally:
             process.kill()

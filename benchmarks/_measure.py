@@ -18,17 +18,17 @@ Further = Mapping[str, Mapping[str, float | None]]
 
 
 @runtime_checkable
-class Metered(Protocol):
+class MeteredProbe(Protocol):
     """A probe that knows the CPU time of its rounds."""
 
     def __call__(self) -> float: ...
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Seconds an event, by the process itself and in the system; None before the first round."""
 
 
-class Absent(Exception):
+class MissingRequirement(Exception):
     """A requirement of a measurement is missing on this machine; the message explains which."""
 
 
@@ -38,7 +38,7 @@ class Unit(msgspec.Struct, frozen=True):
     name: str
     more_is_better: bool = False
 
-    def times_better(self, ours: float, other: float) -> float:
+    def advantage(self, ours: float, other: float) -> float:
         """Return the factor by which ours is better; above 1 we win, for each unit."""
         return ours / other if self.more_is_better else other / ours
 
@@ -53,7 +53,7 @@ class Contest(msgspec.Struct, frozen=True):
     rounds: int = ROUNDS  # at most, besides the round that warms up
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Comparison(msgspec.Struct, frozen=True):
     """The result of another contender: its figure, and the factor by which ours is better."""
 
     figure: float
@@ -66,13 +66,13 @@ class Result(msgspec.Struct, frozen=True):
 
     ours: float
     span: tuple[float, float]
-    baseline: Standing | None
-    peers: Mapping[str, Standing | None]
+    baseline: Comparison | None
+    peers: Mapping[str, Comparison | None]
     also: Further
 
 
-class Late:
-    """A probe that is made in its first round, where `Absent` affects only this contender."""
+class DeferredProbe:
+    """A probe that is made in its first round, where `MissingRequirement` affects only this contender."""
 
     def __init__(self, make: Callable[[], Probe]) -> None:
         self._make = make
@@ -84,12 +84,12 @@ class Late:
         return self._probe()
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU time of the probe."""
-        return self._probe.spent if isinstance(self._probe, Metered) else None
+        return self._probe.cpu_times if isinstance(self._probe, MeteredProbe) else None
 
 
-def hold(
+def run_contest(
     contest: Contest,
     unit: Unit,
     log: Callable[[str], None],
@@ -102,8 +102,8 @@ def hold(
 ) -> Result:
     """Run the contenders alternately.
 
-    An `Absent` contender is omitted and reported. After `bound` seconds no further round begins, once there
-    have been `fewest`.
+    A contender with a `MissingRequirement` is omitted and reported. After `fewest` rounds, no further round
+    begins once `bound` seconds have passed.
     """
     others = dict(contest.peers)
     if contest.baseline:
@@ -121,7 +121,7 @@ def hold(
         ours.append(mine)
         for name, figure in theirs.items():
             figures[name].append(figure)
-    standings = {name: _standing(ours, figures[name], unit) if name in others else None for name in figures}
+    standings = {name: _comparison(ours, figures[name], unit) if name in others else None for name in figures}
     also: Further = contest.also() if contest.also else {}
     return Result(
         ours=median(ours),
@@ -134,8 +134,8 @@ def hold(
 
 def _cpu(probes: Mapping[str, Probe]) -> Further:
     """Return the CPU time of each contender for an event, which is stable on a shared machine."""
-    spent = {name: probe.spent for name, probe in probes.items() if isinstance(probe, Metered)}
-    measured = {name: times for name, times in spent.items() if times is not None}
+    cpu_times = {name: probe.cpu_times for name, probe in probes.items() if isinstance(probe, MeteredProbe)}
+    measured = {name: times for name, times in cpu_times.items() if times is not None}
     if not measured:
         return {}
     return {
@@ -149,14 +149,14 @@ def _turn(others: dict[str, Probe], log: Callable[[str], None]) -> dict[str, flo
     for name, probe in tuple(others.items()):
         try:
             figures[name] = probe()
-        except Absent as reason:
+        except MissingRequirement as reason:
             log(f"{name} is not measured: {reason}")
             del others[name]
     return figures
 
 
-def _standing(ours: list[float], theirs: list[float], unit: Unit) -> Standing:
+def _comparison(ours: list[float], theirs: list[float], unit: Unit) -> Comparison:
     if min(*ours, *theirs) <= 0:  # zero has no factor
-        return Standing(median(theirs), None, None)
-    ratios = [unit.times_better(mine, other) for mine, other in zip(ours, theirs, strict=True)]
-    return Standing(median(theirs), median(ratios), (min(ratios), max(ratios)))
+        return Comparison(median(theirs), None, None)
+    ratios = [unit.advantage(mine, other) for mine, other in zip(ours, theirs, strict=True)]
+    return Comparison(median(theirs), median(ratios), (min(ratios), max(ratios)))

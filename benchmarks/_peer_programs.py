@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from benchmarks._measure import Absent
+from benchmarks._measure import MissingRequirement
 from benchmarks._peers import environment, make_environment
 from benchmarks._pins import CACHE, PINS, pinned_peers
 from benchmarks._programs import PROGRAMS, build, program_path
@@ -18,7 +18,7 @@ def command(name: str) -> list[str] | None:
 
 
 def make(name: str, log: Callable[[str], None]) -> None:
-    """Install a peer if it is missing; raise `Absent` on failure."""
+    """Install a peer if it is missing; raise `MissingRequirement` on failure."""
     if name in PROGRAMS:
         build(name, log)
     else:
@@ -31,7 +31,7 @@ def main() -> int:
     for name in (*pinned_peers(PINS), *PROGRAMS):
         try:
             make(name, print)
-        except Absent as reason:
+        except MissingRequirement as reason:
             missing += 1
             print(f"{name}: {reason}")
         else:

@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
-from benchmarks._measure import Absent
+from benchmarks._measure import MissingRequirement
 from benchmarks._pins import CACHE, PINS, PROJECT, requirements
 from benchmarks._programs import PROGRAMS, program_path
-from benchmarks._stopwatch import middle
+from benchmarks._stopwatch import medians
 
 PATIENCE: Final = 300.0  # seconds for a reply of a peer; the slowest round takes ten
 
@@ -31,17 +31,17 @@ class Peers:
         self._log = log
         self._pins = pins
         self._cache = cache
-        self._environments: dict[str, Path | Absent] = {}
+        self._environments: dict[str, Path | MissingRequirement] = {}
 
     def python(self, name: str) -> Path:
-        """Return the interpreter of a peer's environment; raise `Absent` if it cannot be made."""
+        """Return the interpreter of a peer's environment; raise `MissingRequirement` if it cannot be made."""
         if name not in self._environments:
             try:
                 self._environments[name] = make_environment(name, self._pins, self._cache, self._log)
-            except Absent as reason:
+            except MissingRequirement as reason:
                 self._environments[name] = reason
         environment = self._environments[name]
-        if isinstance(environment, Absent):
+        if isinstance(environment, MissingRequirement):
             raise environment
         return environment
 
@@ -54,7 +54,7 @@ class Peers:
         """Return the command of a peer: its program in Go or Rust, or its file in Python."""
         if name in PROGRAMS:
             if not (program := program_path(name)).exists():
-                raise Absent(
+                raise MissingRequirement(
                     f"the program of {name} is not built: make peers builds it, where its compiler is"
                 )
             return [str(program), "bench"]
@@ -106,7 +106,7 @@ def _run(name: str, command: Sequence[str]) -> None:
     )
     if completed.returncode:
         last_lines = completed.stdout.strip().splitlines()[-3:]
-        raise Absent(
+        raise MissingRequirement(
             f"the environment of {name} could not be made: {' / '.join(last_lines) or 'no reason given'}"
         )
 
@@ -133,25 +133,25 @@ class PeerProcess:
         )  # fmt: skip
         try:
             self.ask(options)
-        except Absent:
+        except MissingRequirement:
             self.close()
             raise
 
     def ask(self, question: Any) -> Any:
-        """Send a line and return the reply; raise `Absent` if the peer fails."""
+        """Send a line and return the reply; raise `MissingRequirement` if the peer fails."""
         requests, answered = _pipes(self._process)
         try:
             requests.write(json.dumps(question).encode() + b"\n")
         except BrokenPipeError:
-            raise Absent(f"{self._name} ended") from None
+            raise MissingRequirement(f"{self._name} ended") from None
         if not select.select([answered], [], [], self._patience)[0]:
-            raise Absent(f"{self._name} did not answer within {self._patience:g} s")
+            raise MissingRequirement(f"{self._name} did not answer within {self._patience:g} s")
         line = answered.readline()
         if not line:
-            raise Absent(f"{self._name} ended without an answer; what it said stands above")
+            raise MissingRequirement(f"{self._name} ended without an answer; what it said stands above")
         answer = json.loads(line)
         if "error" in answer:
-            raise Absent(f"{self._name} failed: {answer['error']}")
+            raise MissingRequirement(f"{self._name} failed: {answer['error']}")
         return answer
 
     def round(self, events: int) -> float:
@@ -162,15 +162,15 @@ class PeerProcess:
         """Run a round, and return its reply; it must receive the same number of events as kubeproto."""
         answer = self.ask({"round": True})
         if answer["events"] != events:
-            raise Absent(f"{self._name} met {answer['events']} events, not {events}")
+            raise MissingRequirement(f"{self._name} met {answer['events']} events, not {events}")
         if "user" in answer:
             self._spent.append((answer["user"] / events, answer["system"] / events))
         return dict(answer)
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU seconds for an event in user and system mode: the medians of the rounds so far."""
-        return middle(self._spent)
+        return medians(self._spent)
 
     def close(self) -> None:
         """End the peer."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from benchmarks._measure import Absent
+from benchmarks._measure import MissingRequirement
 from benchmarks._pins import CACHE, PINS
 
 
@@ -46,13 +46,13 @@ def program_path(name: str) -> Path:
 
 
 def build(name: str, log: Callable[[str], None]) -> None:
-    """Build the program of a peer if it is missing; raise `Absent` if that is impossible."""
+    """Build the program of a peer if it is missing; raise `MissingRequirement` if that is impossible."""
     program, path = PROGRAMS[name], program_path(name)
     if path.exists():
         return
     compiler = shutil.which(program.compiler) or shutil.which(Path(program.outside_the_path).expanduser())
     if compiler is None:
-        raise Absent(f"{program.compiler} is not on this machine, and builds the peer {name}")
+        raise MissingRequirement(f"{program.compiler} is not on this machine, and builds the peer {name}")
     log(f"building {name} into {path}: some minutes when nothing of it was built before")
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh, target = path.with_suffix(f".{os.getpid()}"), CACHE / name
@@ -72,4 +72,4 @@ def _compile(name: str, arguments: Sequence[str]) -> None:
         check=False,
     )
     if completed.returncode:
-        raise Absent(f"{name} could not be built; the compiler says above why")
+        raise MissingRequirement(f"{name} could not be built; the compiler says above why")

@@ -21,7 +21,7 @@ class BookSpec(kp.Fields):
 
 
 class BookStatus(kp.Fields):
-    copies: int | None = None
+    copy_objects: int | None = None
     observed_generation: int | None = None
     phase: str | None = None
 
@@ -64,7 +64,7 @@ def events(kind: type[kp.KubeObject], *, strict: bool = False) -> Read:
     return read
 
 
-def using(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
+def use_share(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
     """Read a watch and use a share of its objects, in hundredths."""
 
     def read(pieces: Sequence[bytes], share: int) -> int:
@@ -76,20 +76,20 @@ def using(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
                 credit += share
                 if credit >= 100 and isinstance(event, kp.Added | kp.Modified | kp.Deleted):
                     credit -= 100
-                    use(event.object)
+                    use_object(event.object)
         return count + len(decoder.finish())
 
     return read
 
 
-def use(obj: Any) -> None:
+def use_object(obj: Any) -> None:
     """Use the labels and the main parts of an object, as a program does."""
     _ = obj.metadata.labels
     for name in ("spec", "status", "data"):
         getattr(obj, name, None)
 
 
-def copies(kind: type[kp.KubeObject]) -> Read:
+def copy_objects(kind: type[kp.KubeObject]) -> Read:
     """Read a watch and copy the bytes of each object, as a Store does."""
 
     def read(pieces: Sequence[bytes]) -> int:
@@ -105,7 +105,7 @@ def copies(kind: type[kp.KubeObject]) -> Read:
     return read
 
 
-def parsed(pieces: Sequence[bytes]) -> int:
+def parse_page(pieces: Sequence[bytes]) -> int:
     """Read a page in a single call."""
     count = 0
     for _ in read_page(pieces[0], Pod):
@@ -113,7 +113,7 @@ def parsed(pieces: Sequence[bytes]) -> int:
     return count
 
 
-def fed(pieces: Sequence[bytes]) -> int:
+def feed_page(pieces: Sequence[bytes]) -> int:
     """Read a page as it arrives."""
     decoder = ListDecoder(Pod)
     count = 0

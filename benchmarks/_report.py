@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks._measure import Result, Standing
+from benchmarks._measure import Comparison, Result
 from benchmarks._rows import Row
 
 
@@ -65,7 +65,7 @@ def as_table(row: Row, result: Result | None, rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
-def _peer_line(width: int, name: str, standing: Standing | None, row: Row) -> str:
+def _peer_line(width: int, name: str, standing: Comparison | None, row: Row) -> str:
     if standing is None:
         return _line(width, f"  {name}", "", row.unit.name, "-", "-", "not measured", "")
     spread = _range(standing.spread) if standing.spread else ""

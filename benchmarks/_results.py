@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from benchmarks._measure import Result, Standing
+from benchmarks._measure import Comparison, Result
 from benchmarks._pins import PINS, pinned_peers
 from benchmarks._report import goal_figure
 from benchmarks._rows import Row
@@ -29,8 +29,8 @@ class Outcome(msgspec.Struct, frozen=True):
     ours: float
     span: tuple[float, float]
     against: str = ""
-    baseline: Standing | None = None
-    peers: Mapping[str, Standing | None] = {}
+    baseline: Comparison | None = None
+    peers: Mapping[str, Comparison | None] = {}
     also: Mapping[str, Mapping[str, float | None]] = {}
     goal: str = ""
     met: bool | None = None
@@ -44,7 +44,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.name.partition(".")[0]
 
 
-class Mismatch(Exception):
+class IncompatibleRuns(Exception):
     """Two runs that cannot share a file; the message gives the reason and the remedy."""
 
 
@@ -69,10 +69,10 @@ class Run(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, rows=ordered, versions=versions)
 
     def check_compatible(self, fresh: "Run") -> None:
-        """Raise `Mismatch` unless rows of `fresh` fit: quick or full, machine, versions."""
+        """Raise `IncompatibleRuns` unless rows of `fresh` fit: quick or full, machine, versions."""
         if self.quick != fresh.quick:
             ours, other = ("a quick run", "a full one") if self.quick else ("a full run", "a quick one")
-            raise Mismatch(f"it holds {ours}, and this would be {other}")
+            raise IncompatibleRuns(f"it holds {ours}, and this would be {other}")
         both = ((self.machine, fresh.machine), (self.versions, fresh.versions))
         changed = [
             f"{name} was {old[name]} and is {new[name]}"
@@ -81,7 +81,7 @@ class Run(msgspec.Struct, frozen=True):
             if old[name] != new[name]
         ]
         if changed:
-            raise Mismatch(", ".join(changed))
+            raise IncompatibleRuns(", ".join(changed))
 
 
 def load(path: Path) -> Run:
@@ -115,7 +115,7 @@ def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "
     )
 
 
-def minute(moment: datetime) -> str:
+def format_minute(moment: datetime) -> str:
     """Return a time in the format of results."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
@@ -123,7 +123,7 @@ def minute(moment: datetime) -> str:
 def run_of(rows: tuple[Outcome, ...], *, quick: bool, started: datetime) -> Run:
     """Return a run on this machine."""
     return Run(
-        started=minute(started), quick=quick, machine=_machine(),
+        started=format_minute(started), quick=quick, machine=_machine(),
         versions={**{name: version(name) for name in _OURS}, **_pinned()}, rows=rows,
     )  # fmt: skip
 

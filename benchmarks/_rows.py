@@ -63,7 +63,7 @@ class Setting:
         """Return the number of objects to make."""
         return quick if self.quick else full
 
-    def keep(self, resource: AbstractContextManager[T]) -> T:
+    def enter_context(self, resource: AbstractContextManager[T]) -> T:
         """Enter a context manager that is left after the row."""
         return self._stack.enter_context(resource)
 

@@ -38,7 +38,7 @@ class Stopwatch:
         self._spent: list[tuple[float, float]] = []
 
     def __call__(self) -> float:
-        with own_garbage_only():
+        with hide_existing_objects():
             if not self._runs:
                 self._runs = self._calibrate()
             usage_before = resource.getrusage(resource.RUSAGE_SELF)
@@ -55,9 +55,9 @@ class Stopwatch:
         return best
 
     @property
-    def spent(self) -> tuple[float, float]:
+    def cpu_times(self) -> tuple[float, float]:
         """Return the CPU seconds of a run in user and system mode: the medians of the calls so far."""
-        return middle(self._spent) or (0.0, 0.0)
+        return medians(self._spent) or (0.0, 0.0)
 
     def _calibrate(self) -> int:
         runs = 1
@@ -92,20 +92,22 @@ class Children:
         )
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU seconds of a process in user and system mode: the medians."""
-        return middle(self._spent)
+        return medians(self._spent)
 
 
-def middle(spent: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+def medians(cpu_times: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """Return the medians of both figures, or None without figures."""
-    if not spent:
+    if not cpu_times:
         return None
-    return statistics.median(user for user, _ in spent), statistics.median(system for _, system in spent)
+    return statistics.median(user for user, _ in cpu_times), statistics.median(
+        system for _, system in cpu_times
+    )
 
 
 @contextmanager
-def own_garbage_only() -> Generator[None]:
+def hide_existing_objects() -> Generator[None]:
     """Hide the objects of the benchmark itself from the garbage collector, which stays on."""
     hidden = gc.get_freeze_count()  # by the caller, who also unfreezes them
     gc.collect()

@@ -3,11 +3,11 @@
 import re
 
 from benchmarks._charts import readable
-from benchmarks._measure import Standing
+from benchmarks._measure import Comparison
 from benchmarks._results import Outcome, Run
 
 
-def contenders(row: Outcome) -> list[tuple[str, Standing | None]]:
+def contenders(row: Outcome) -> list[tuple[str, Comparison | None]]:
     """Return the other contenders of a row, measured or not."""
     baseline = [(row.against or "baseline", row.baseline)] if row.baseline else []
     return [*baseline, *row.peers.items()]

@@ -52,7 +52,7 @@ def _rounds(run: Run, *, waits: bool) -> Callable[[], dict[str, Any]]:
 
     def round_() -> dict[str, Any]:
         seconds = stopwatch()
-        user, system = stopwatch.spent
+        user, system = stopwatch.cpu_times
         return {"seconds": seconds, "user": user, "system": system, "events": met}
 
     return round_

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import kubeproto as kp
-from benchmarks._cached import PAGES, first_list, listed, metadata_of, relisted
+from benchmarks._cached import PAGES, list_into_cache, measure_first_list, measure_relist, metadata_of
 from benchmarks._data import books, list_page, pods
 from benchmarks._measure import Contest, Further, Probe
 from benchmarks._rows import GROWTH, KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
-from benchmarks._stopwatch import Stopwatch, own_garbage_only
+from benchmarks._stopwatch import Stopwatch, hide_existing_objects
 from benchmarks.growth import POINTS, Point, point
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.watching import read_page
@@ -40,7 +40,7 @@ def seconds(setting: Setting) -> Contest:
     """List ten thousand pods, fewer in a quick run."""
     count = setting.size(10_000, quick=3_000)
     objects = pods(count, SEED)
-    ours, theirs = Stopwatch(listed(objects, Pod)), Stopwatch(dicts(objects))
+    ours, theirs = Stopwatch(list_into_cache(objects, Pod)), Stopwatch(dicts(objects))
     return Contest(ours=lambda: ours() * 10_000 / count, baseline=lambda: theirs() * 10_000 / count)
 
 
@@ -68,7 +68,7 @@ def cached_objects(
     """Compare the memory of an object with that of its dicts."""
     count = setting.size(2_000, quick=500)
     objects = make(count)
-    ours, theirs = listed(objects, kind, **options), dicts(objects)
+    ours, theirs = list_into_cache(objects, kind, **options), dicts(objects)
     for make_once in (ours, theirs):  # shared objects do not belong to a single object
         make_once()
     return Contest(ours=kilobytes(count, ours), baseline=kilobytes(count, theirs))
@@ -81,7 +81,7 @@ def relist(setting: Setting) -> Contest:
     gaps: list[float] = []
 
     def ours() -> float:
-        took, gap = relisted(objects, Book)
+        took, gap = measure_relist(objects, Book)
         gaps.append(gap)
         return took * 100_000 / count
 
@@ -94,13 +94,13 @@ def relist(setting: Setting) -> Contest:
 def gap(setting: Setting) -> Contest:
     """Do the same with all objects in a quick run too, since the measured wait grows with them."""
     objects = books(setting.size(100_000, quick=100_000), SEED)
-    return Contest(ours=lambda: relisted(objects, Book)[1] * 1000)
+    return Contest(ours=lambda: measure_relist(objects, Book)[1] * 1000)
 
 
 def first_gap(setting: Setting) -> Contest:
     """Measure the longest step of a first list on its way to a controller."""
     objects = books(setting.size(100_000, quick=20_000), SEED)
-    return Contest(ours=lambda: first_list(objects, Book) * 1000)
+    return Contest(ours=lambda: measure_first_list(objects, Book) * 1000)
 
 
 def storm(setting: Setting) -> Contest:
@@ -109,7 +109,7 @@ def storm(setting: Setting) -> Contest:
     gaps: list[float] = []
 
     def ours() -> float:
-        took, gap = relisted(objects, Book, caches=CACHES)
+        took, gap = measure_relist(objects, Book, caches=CACHES)
         gaps.append(gap)
         return took
 
@@ -138,7 +138,7 @@ def pause(setting: Setting) -> Contest:
 def cache_pause(setting: Setting) -> Contest:
     """Measure the longest pause by the garbage collector while 10,000 pods are listed in pages and cached."""
     objects = pods(setting.size(10_000, quick=2_000), SEED)
-    return Contest(ours=longest_pause(listed(objects, Pod)), baseline=longest_pause(dicts(objects)))
+    return Contest(ours=longest_pause(list_into_cache(objects, Pod)), baseline=longest_pause(dicts(objects)))
 
 
 def longest_pause(make: Callable[[], object]) -> Probe:
@@ -154,7 +154,7 @@ def longest_pause(make: Callable[[], object]) -> Probe:
             else:
                 longest = max(longest, time.thread_time() - started)
 
-        with own_garbage_only():
+        with hide_existing_objects():
             gc.callbacks.append(note)
             try:
                 cached = make()
@@ -188,7 +188,7 @@ def pods_of(count: int) -> list[bytes]:
     return pods(count, SEED)
 
 
-def metadata_alone(count: int) -> list[bytes]:
+def make_metadata(count: int) -> list[bytes]:
     """Return their metadata, as a server sends it alone."""
     return metadata_of(pods(count, SEED))
 
@@ -255,7 +255,7 @@ ROWS: Final = (
     Row(
         "cache.metadata.kb",
         KILOBYTES,
-        lambda setting: cached_objects(setting, kp.Metadata[Pod], metadata_alone),
+        lambda setting: cached_objects(setting, kp.Metadata[Pod], make_metadata),
         summary="memory of the metadata of a pod",
         against="dicts",
         goal=Goal(at_most=1.2, of="ours"),

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Final
 
-from benchmarks._measure import Absent, Contest, Further, Late, Probe
+from benchmarks._measure import Contest, DeferredProbe, Further, MissingRequirement, Probe
 from benchmarks._rows import MILLISECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Children
 
@@ -27,20 +27,20 @@ class FreshCommand:
         }
 
     def __call__(self) -> float:
-        return min(self._once() for _ in range(_BEST_OF))
+        return min(self._measure_once() for _ in range(_BEST_OF))
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU seconds of a process."""
-        return self._children.spent
+        return self._children.cpu_times
 
-    def _once(self) -> float:
+    def _measure_once(self) -> float:
         start = time.perf_counter()
         with self._children.count():
             completed = subprocess.run(self._command, env=self._environment, capture_output=True, check=False)
         took = time.perf_counter() - start
         if completed.returncode:
-            raise Absent(completed.stderr.decode().strip() or f"{self._command[0]} failed")
+            raise MissingRequirement(completed.stderr.decode().strip() or f"{self._command[0]} failed")
         return took * _SECOND
 
 
@@ -48,10 +48,10 @@ def _kubectl(*words: str) -> Probe:
     def make() -> Probe:
         path = shutil.which("kubectl")
         if path is None:
-            raise Absent("kubectl is not on this machine")
+            raise MissingRequirement("kubectl is not on this machine")
         return FreshCommand(path, *words)
 
-    return Late(make)
+    return DeferredProbe(make)
 
 
 def start(setting: Setting) -> Contest:

@@ -18,7 +18,7 @@ import msgspec
 from benchmarks import _controller_program as program
 from benchmarks._contenders import Peer, ProcessProbe, peers
 from benchmarks._controller_server import FLOOD, PACE, Course, Options as ServerOptions, controller_server
-from benchmarks._measure import ROUNDS, Absent, Contest, Further, Metered, Probe, Unit
+from benchmarks._measure import ROUNDS, Contest, Further, MeteredProbe, MissingRequirement, Probe, Unit
 from benchmarks._peers import PeerProcess
 from benchmarks._rows import EVENTS_PER_SECOND, LATENCY, MEGABYTES, MILLISECONDS, Goal, Row, Setting
 
@@ -64,7 +64,9 @@ def latency(setting: Setting, percentile: float, pace: float = PACE, course: Cou
 
     Rows that differ only in `percentile` use the same rounds if they are measured in one run.
     """
-    measured: dict[str, Waits] = setting.shared.setdefault(f"latency, {course}, {pace:g} a second", {})
+    measured: dict[str, LatencySamples] = setting.shared.setdefault(
+        f"latency, {course}, {pace:g} a second", {}
+    )
     if not measured:
         measured |= paced(setting, pace, course)
     probes = {name: waits.probe(percentile) for name, waits in measured.items()}
@@ -87,7 +89,7 @@ def latency(setting: Setting, percentile: float, pace: float = PACE, course: Cou
     return Contest(ours=probes.pop("ours"), peers=probes, also=also, rounds=rounds)
 
 
-def paced(setting: Setting, pace: float, course: Course) -> dict[str, "Waits"]:
+def paced(setting: Setting, pace: float, course: Course) -> dict[str, "LatencySamples"]:
     """Start the contenders of a row of latencies."""
     count = setting.size(3_000, quick=400) if pace != SLOW_PACE else setting.size(300, quick=60)
     if course == "flooded":
@@ -100,10 +102,12 @@ def paced(setting: Setting, pace: float, course: Course) -> dict[str, "Waits"]:
         {"kopf": "kopf", **COMPILED} if pace != FAST_PACE else COMPILED
     )  # kopf cannot follow at 5,000 a second
     contenders = {
-        "ours": Waits(lambda figure: ProcessProbe(begin, count, figure, "ours", total_events=total_events))
+        "ours": LatencySamples(
+            lambda figure: ProcessProbe(begin, count, figure, "ours", total_events=total_events)
+        )
     }
     for label, name in names.items():
-        contenders[label] = Waits(partial(_rival, setting, name, count, total_events, url))
+        contenders[label] = LatencySamples(partial(_rival, setting, name, count, total_events, url))
     return contenders
 
 
@@ -113,7 +117,7 @@ def _rival(
     return Peer(setting, name, "latency", count, figure, total_events=total_events, url=url, count=count)
 
 
-class Waits:
+class LatencySamples:
     """The latencies of a contender by round: measured by the first row, and reused by others."""
 
     def __init__(self, make: Callable[[Callable[[Any], float]], Probe]) -> None:
@@ -135,14 +139,14 @@ class Waits:
         if self._probe is None:
             self._probe = self._make(record)
             return self._probe
-        return Again([figure(waits) for waits in self.rounds], self._probe)
+        return RepeatedProbe([figure(waits) for waits in self.rounds], self._probe)
 
     def all(self) -> list[float]:
         """Return the latencies after the round that warms up."""
         return [wait for waits in self.rounds[1:] for wait in waits]
 
 
-class Again:
+class RepeatedProbe:
     """A probe that repeats the figures of earlier rounds."""
 
     def __init__(self, figures: Sequence[float], measured: Probe) -> None:
@@ -152,12 +156,12 @@ class Again:
     def __call__(self) -> float:
         for figure in self._figures:
             return figure
-        raise Absent("it was not measured where these rounds were")
+        raise MissingRequirement("it was not measured where these rounds were")
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU time of the measured rounds."""
-        return self._measured.spent if isinstance(self._measured, Metered) else None
+        return self._measured.cpu_times if isinstance(self._measured, MeteredProbe) else None
 
 
 def rss(setting: Setting) -> Contest:
@@ -167,7 +171,7 @@ def rss(setting: Setting) -> Contest:
     used one keeps memory.
     """
     options = program.Options("", "rss", 10_000)
-    url = setting.keep(controller_server(ServerOptions(options.count, "listed")))
+    url = setting.enter_context(controller_server(ServerOptions(options.count, "listed")))
 
     def once() -> float:
         with closing(_start(options, url)) as ours:
@@ -198,8 +202,8 @@ def idle(setting: Setting) -> Contest:
 def _ours(
     setting: Setting, server: ServerOptions, options: program.Options
 ) -> tuple[str, Callable[[], PeerProcess]]:
-    url = setting.keep(controller_server(server))
-    return url, lambda: setting.keep(closing(_start(options, url)))
+    url = setting.enter_context(controller_server(server))
+    return url, lambda: setting.enter_context(closing(_start(options, url)))
 
 
 def _start(options: program.Options, url: str) -> PeerProcess:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 import kubeproto as kp
-from benchmarks._contenders import Ours, Peer, omitted_peer, peers, share
+from benchmarks._contenders import FunctionProbe, Peer, omitted_peer, peers, share
 from benchmarks._data import Kind, list_page, objects_of, pods, segments, watch_lines
 from benchmarks._measure import Contest, Further, Probe
 from benchmarks._readers import (
@@ -23,11 +23,11 @@ from benchmarks._readers import (
     RawConfigMap,
     RawPod,
     Read,
-    copies,
+    copy_objects,
     events,
-    fed,
-    parsed,
-    using,
+    feed_page,
+    parse_page,
+    use_share,
 )
 from benchmarks._rows import OBJECTS_PER_SECOND, Goal, Row, Setting
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
@@ -116,7 +116,7 @@ def compiled(
     setting: Setting, kind: Kind, count: int, figure: Callable[[Any], float], *, managed: bool
 ) -> dict[str, Probe]:
     """Return the peers in Go and Rust, which read the stream from a file and type every field."""
-    folder = Path(setting.keep(tempfile.TemporaryDirectory()))
+    folder = Path(setting.enter_context(tempfile.TemporaryDirectory()))
     file = folder / "watch.json"
     file.write_bytes(stream(setting, kind, managed=managed, bookmarks=0)[1])
     probes = peers(setting, {"kube-rs": "kube_rs"}, "decode", count, figure, kind=kind, file=str(file))
@@ -126,7 +126,7 @@ def compiled(
     return probes
 
 
-def touched(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int], int]) -> Further:
+def used_parts(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int], int]) -> Further:
     """Measure the objects a second when 0, 10 or 100 of 100 objects are used: their labels and main parts."""
     count, text = stream(setting, kind)
     pieces, lines = segments(text), text.splitlines()
@@ -149,7 +149,7 @@ def page(setting: Setting, ours: Read, *, in_pieces: bool, everybody: bool = Fal
     pieces = segments(body) if in_pieces else [body]
     rivals: dict[str, Probe] = {}
     if everybody:
-        folder = Path(setting.keep(tempfile.TemporaryDirectory()))
+        folder = Path(setting.enter_context(tempfile.TemporaryDirectory()))
         (folder / "list.json").write_bytes(body)
         variants = (
             ("client-go, JSON", "client_go", "json"),
@@ -167,9 +167,9 @@ def page(setting: Setting, ours: Read, *, in_pieces: bool, everybody: bool = Fal
     )
 
 
-def rate(run: Callable[[], int], objects: int, events: int) -> Ours:
+def rate(run: Callable[[], int], objects: int, events: int) -> FunctionProbe:
     """Return a probe of objects a second for a run that receives every event."""
-    return Ours(run, events, lambda seconds: objects / seconds)
+    return FunctionProbe(run, events, lambda seconds: objects / seconds)
 
 
 class Depth(msgspec.Struct, frozen=True):
@@ -177,7 +177,7 @@ class Depth(msgspec.Struct, frozen=True):
 
     summary: str
     reads: Mapping[Kind, Read]
-    using: Mapping[Kind, type[kp.KubeObject]] = {}  # the parts that are used afterwards by lazy reading
+    used_classes: Mapping[Kind, type[kp.KubeObject]] = {}  # the parts that are used after lazy reading
     names: Mapping[Kind, str] = {}
     everybody: bool = False
 
@@ -210,7 +210,7 @@ DEPTHS: Final = {
         {kind: events(CLASSES[kind]) for kind in KINDS}, CLASSES, {"crs": "lazy"},
     ),
     "copy": Depth(
-        "the bytes of each copied out and checked", {kind: copies(CLASSES[kind]) for kind in KINDS}
+        "the bytes of each copied out and checked", {kind: copy_objects(CLASSES[kind]) for kind in KINDS}
     ),
     "strict": Depth(
         "every byte is parsed, spec, status and data stay JSON",
@@ -244,9 +244,11 @@ def _watch_row(kind: Kind, depth_name: str, *, managed: bool) -> Row:
     def make(setting: Setting) -> Contest:
         rivals: Beside = "nobody" if setting.quick and not managed else beside
         contest = watch(setting, kind, depth.reads[kind], managed=managed, beside=rivals)
-        if not managed or kind not in depth.using:
+        if not managed or kind not in depth.used_classes:
             return contest
-        return msgspec.structs.replace(contest, also=lambda: touched(setting, kind, using(depth.using[kind])))
+        return msgspec.structs.replace(
+            contest, also=lambda: used_parts(setting, kind, use_share(depth.used_classes[kind]))
+        )
 
     return Row(
         name,
@@ -278,6 +280,6 @@ ROWS: Final = (
         for word in DEPTHS
         for managed in (True, False)
     ),
-    _page_row("list.pods.parse", parsed, 20, "10,000 pods in one body", in_pieces=False),
-    _page_row("list.pods.feed", fed, 15, "the same, as it arrives", in_pieces=True),
+    _page_row("list.pods.parse", parse_page, 20, "10,000 pods in one body", in_pieces=False),
+    _page_row("list.pods.feed", feed_page, 15, "the same, as it arrives", in_pieces=True),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from benchmarks._measure import Absent, Contest, Further, Late, Probe
+from benchmarks._measure import Contest, DeferredProbe, Further, MissingRequirement, Probe
 from benchmarks._pins import PROJECT
 from benchmarks._rows import MEGABYTES, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Children
@@ -59,24 +59,26 @@ class FreshImport:
         }
 
     def __call__(self) -> float:
-        return min(self._once() for _ in range(self._best_of))
+        return min(self._measure_once() for _ in range(self._best_of))
 
-    def _once(self) -> float:
+    def _measure_once(self) -> float:
         with self._children.count():
             completed = subprocess.run(
                 self._command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
             )
         if completed.returncode:
-            raise Absent((completed.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
+            raise MissingRequirement(
+                (completed.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1]
+            )
         took, pages = completed.stdout.split()
         if int(pages):
             self._pages.append(int(pages))
         return float(took)
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU seconds of an interpreter."""
-        return self._children.spent
+        return self._children.cpu_times
 
     def resident(self) -> float | None:
         """Return the MiB of the process after the import, or None if the system does not report it."""
@@ -99,7 +101,7 @@ def kubeproto(setting: Setting) -> Contest:
             imports[name] = FreshImport(setting.peers.python(name), MODULES[name], best_of=best_of)
             return imports[name]
 
-        return Late(make)
+        return DeferredProbe(make)
 
     def memory() -> Further:
         empty()

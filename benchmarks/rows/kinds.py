@@ -6,7 +6,7 @@ import sys
 from statistics import median
 from typing import Final
 
-from benchmarks._measure import Absent, Contest, Further
+from benchmarks._measure import Contest, Further, MissingRequirement
 from benchmarks._pins import PROJECT
 from benchmarks._readers import events
 from benchmarks._rows import EVENTS_PER_SECOND, MILLISECONDS, Goal, Row, Setting
@@ -24,7 +24,7 @@ print(time.perf_counter() - start)
 """
 
 
-class BeyondTheCore:
+class SlowestModule:
     """A probe of the milliseconds of the slowest module, each in fresh interpreters that have the core."""
 
     def __init__(self, best_of: int) -> None:
@@ -38,23 +38,25 @@ class BeyondTheCore:
 
     def __call__(self) -> float:
         for module, figures in self.figures.items():
-            figures.append(1_000 * min(self._once(module) for _ in range(self._best_of)))
+            figures.append(1_000 * min(self._measure_once(module) for _ in range(self._best_of)))
         return max(figures[-1] for figures in self.figures.values())
 
-    def _once(self, module: str) -> float:
+    def _measure_once(self, module: str) -> float:
         command = [sys.executable, "-c", _SCRIPT.format(module=module)]
         with self._children.count():
             completed = subprocess.run(
                 command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
             )
         if completed.returncode:
-            raise Absent((completed.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
+            raise MissingRequirement(
+                (completed.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1]
+            )
         return float(completed.stdout)
 
     @property
-    def spent(self) -> tuple[float, float] | None:
+    def cpu_times(self) -> tuple[float, float] | None:
         """Return the CPU seconds of an interpreter."""
-        return self._children.spent
+        return self._children.cpu_times
 
     def each(self) -> Further:
         """Return the median of each module."""
@@ -63,7 +65,7 @@ class BeyondTheCore:
 
 def imports(setting: Setting) -> Contest:
     """Measure the five group versions that most programs use; the slowest counts."""
-    probe = BeyondTheCore(setting.size(_BEST_OF, quick=2))
+    probe = SlowestModule(setting.size(_BEST_OF, quick=2))
     return Contest(ours=probe, also=probe.each)
 
 

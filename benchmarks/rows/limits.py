@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from benchmarks._contenders import Ours, peers
+from benchmarks._contenders import FunctionProbe, peers
 from benchmarks._data import Kind, segments
 from benchmarks._live_server import Address, live_server
 from benchmarks._measure import Contest
@@ -25,7 +25,7 @@ _END: Final = b"0\r\n\r\n"
 _PIECE: Final = 1 << 18
 
 
-class Nothing(msgspec.Struct):
+class EmptyStruct(msgspec.Struct):
     """A value without fields: msgspec checks each byte of the text and stores nothing."""
 
 
@@ -49,14 +49,14 @@ def each(read: Callable[[bytes], Any], lines: Sequence[bytes]) -> int:
     return count
 
 
-def scanning(setting: Setting, kind: Kind, *, managed: bool) -> Contest:
+def scan_row(setting: Setting, kind: Kind, *, managed: bool) -> Contest:
     """Measure finding lines without reading them."""
     count, text = stream(setting, kind, managed=managed, bookmarks=0)
     pieces = segments(text)
     return Contest(ours=rate(lambda: line_ends(pieces), count, count))
 
 
-def reading(
+def read_row(
     setting: Setting, kind: Kind, read: Callable[[bytes], Any], *, managed: bool = True, orjson: bool = False
 ) -> Contest:
     """Measure a parser on complete lines."""
@@ -72,7 +72,7 @@ def reading(
     )  # fmt: skip
 
 
-def received(address: Address) -> int:
+def receive_stream(address: Address) -> int:
     """Receive a watch from a plain socket, and count events by their last bytes."""
     host, port = address.url.rpartition("/")[2].split(":")
     tail, count = b"", 0
@@ -87,23 +87,23 @@ def received(address: Address) -> int:
     return count - 2  # the head of the response ends like the last chunk
 
 
-def taking(setting: Setting, kind: Kind) -> Contest:
+def take_row(setting: Setting, kind: Kind) -> Contest:
     """Measure the upper limit of a live watch of the same events."""
     events = setting.size(10_000, quick=2_000) if kind == "pods" else setting.size(20_000, quick=4_000)
-    address = setting.keep(live_server(kind, events, SEED, tls=False))
-    run = partial(received, address)
-    return Contest(ours=Ours(run, events, lambda seconds: events / seconds, clock=time.perf_counter))
+    address = setting.enter_context(live_server(kind, events, SEED, tls=False))
+    run = partial(receive_stream, address)
+    return Contest(ours=FunctionProbe(run, events, lambda seconds: events / seconds, clock=time.perf_counter))
 
 
 def _values(kind: Kind, words: str) -> tuple[Row, ...]:
     return (
         Row(
             f"limits.{kind}.dicts", OBJECTS_PER_SECOND,
-            partial(reading, kind=kind, read=msgspec.json.Decoder().decode, orjson=True),
+            partial(read_row, kind=kind, read=msgspec.json.Decoder().decode, orjson=True),
             summary=f"{words} as dicts, by msgspec and by orjson", against="json.loads a line",
         ),
         Row(
-            f"limits.{kind}.socket", EVENTS_PER_SECOND, partial(taking, kind=kind),
+            f"limits.{kind}.socket", EVENTS_PER_SECOND, partial(take_row, kind=kind),
             summary=f"a watch of {words} taken from a plain socket and thrown away",
         ),
     )  # fmt: skip
@@ -113,12 +113,12 @@ def _bytes(kind: Kind, *, managed: bool) -> tuple[Row, ...]:
     prefix, words = f"limits.{kind}.{'' if managed else 'unmanaged.'}", objects_read(kind, managed=managed)
     return (
         Row(
-            f"{prefix}memchr", OBJECTS_PER_SECOND, partial(scanning, kind=kind, managed=managed),
+            f"{prefix}memchr", OBJECTS_PER_SECOND, partial(scan_row, kind=kind, managed=managed),
             summary=f"the ends of lines of {words}, found by memchr",
         ),
         Row(
             f"{prefix}msgspec", OBJECTS_PER_SECOND,
-            partial(reading, kind=kind, read=msgspec.json.Decoder(Nothing).decode, managed=managed),
+            partial(read_row, kind=kind, read=msgspec.json.Decoder(EmptyStruct).decode, managed=managed),
             summary=f"{words}: each byte checked by msgspec, nothing kept", against="json.loads a line",
         ),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import trio
 
 import kubeproto as kp
-from benchmarks._contenders import Ours, Peer, kubeconfig, omitted_peer, share
+from benchmarks._contenders import FunctionProbe, Peer, kubeconfig, omitted_peer, share
 from benchmarks._live_server import Address, live_server
 from benchmarks._measure import Contest, Probe
 from benchmarks._readers import Book
@@ -38,7 +38,7 @@ Watch = Callable[[Connection, Any], int]
 """Watches once, over a new connection, and counts the events that it reached."""
 
 
-async def over(transport: Transport, api: Api[Any]) -> int:
+async def watch_over(transport: Transport, api: Api[Any]) -> int:
     """Watch until the server ends it."""
     request, count = api.watch(), 0
     async with transport.send(request, idle=60) as incoming:
@@ -49,7 +49,7 @@ async def over(transport: Transport, api: Api[Any]) -> int:
     return count + len(decoder.finish())
 
 
-def over_blocking(transport: BlockingTransport, api: Api[Any]) -> int:
+def watch_over_blocking(transport: BlockingTransport, api: Api[Any]) -> int:
     """Watch in a thread until the server ends it."""
     request, count = api.watch(), 0
     with transport.send(request, idle=60) as incoming:
@@ -63,7 +63,7 @@ def over_blocking(transport: BlockingTransport, api: Api[Any]) -> int:
 def on_trio(connection: Connection, api: Any) -> int:
     async def main() -> int:
         async with TrioTransport(connection) as transport:
-            return await over(transport, api)
+            return await watch_over(transport, api)
 
     return trio.run(main)
 
@@ -71,17 +71,17 @@ def on_trio(connection: Connection, api: Any) -> int:
 def on_asyncio(make: type[AsyncioTransport] | type[HttpxTransport], connection: Connection, api: Any) -> int:
     async def main() -> int:
         async with make(connection) as transport:
-            return await over(transport, api)
+            return await watch_over(transport, api)
 
     return asyncio.run(main())
 
 
 def blocking(connection: Connection, api: Any) -> int:
     with BlockingHttpxTransport(connection) as transport:
-        return over_blocking(transport, api)
+        return watch_over_blocking(transport, api)
 
 
-def by_hand(address: Address) -> int:
+def watch_by_socket(address: Address) -> int:
     """Watch with nothing but HTTP and JSON."""
     host, port = address.url.rpartition("/")[2].split(":")
     with socket.create_connection((host, int(port))) as plain:
@@ -118,10 +118,10 @@ def contest(
 ) -> Contest:
     """Compare ours with lightkube and a plain socket in the same rounds, in events a second."""
     events = setting.size(*COUNTS[kind])
-    address = setting.keep(live_server(kind, events, SEED, tls=tls, gzip=gzip))
+    address = setting.enter_context(live_server(kind, events, SEED, tls=tls, gzip=gzip))
     connection = Connection(server=address.url, ca=address.ca.encode())
     api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")
-    file = setting.keep(kubeconfig(address.url, address.ca))
+    file = setting.enter_context(kubeconfig(address.url, address.ca))
     names = {"lightkube": "lightkube", **(OTHERS[kind] if everybody else {})}
 
     def figure(met: int, reply: Any) -> float:
@@ -138,7 +138,7 @@ def contest(
             kind=kind, events=some, url=address.url, ca=address.ca, kubeconfig=str(file),
         )  # fmt: skip
     if not gzip:
-        rivals["a plain socket and json.loads"] = rate(partial(by_hand, address), events)
+        rivals["a plain socket and json.loads"] = rate(partial(watch_by_socket, address), events)
     return Contest(
         ours=rate(partial(watch, connection, api), events), baseline=rivals.pop("lightkube"), peers=rivals
     )
@@ -148,14 +148,14 @@ def connections(setting: Setting, kind: Kind) -> Contest:
     """Compare a hundred concurrent watches on an event loop with a single watch of the same number of
     events."""
     events = setting.size(*(MORE * count for count in COUNTS[kind]))
-    server = setting.keep(live_server(kind, events, SEED, tls=False))
-    many = setting.keep(live_server(kind, events // CONNECTIONS, SEED, tls=False))
+    server = setting.enter_context(live_server(kind, events, SEED, tls=False))
+    many = setting.enter_context(live_server(kind, events // CONNECTIONS, SEED, tls=False))
     api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")
 
     def all_at_once() -> int:
         async def main() -> int:
             async with AsyncioTransport(Connection(server=many.url)) as transport:
-                return sum(await asyncio.gather(*(over(transport, api) for _ in range(CONNECTIONS))))
+                return sum(await asyncio.gather(*(watch_over(transport, api) for _ in range(CONNECTIONS))))
 
         return asyncio.run(main())
 
@@ -163,9 +163,9 @@ def connections(setting: Setting, kind: Kind) -> Contest:
     return Contest(ours=rate(all_at_once, events), baseline=rate(alone, events))
 
 
-def rate(run: Callable[[], int], events: int) -> Ours:
+def rate(run: Callable[[], int], events: int) -> FunctionProbe:
     """Return a probe of events a second for a run that receives every event."""
-    return Ours(run, events, lambda seconds: events / seconds, clock=time.perf_counter)
+    return FunctionProbe(run, events, lambda seconds: events / seconds, clock=time.perf_counter)
 
 
 WATCHES: Final[dict[str, Watch]] = {
@@ -198,7 +198,7 @@ def _row(name: str, kind: Kind, *, tls: bool) -> Row:
     )
 
 
-def _more(kind: Kind) -> tuple[Row, ...]:
+def _detail_rows(kind: Kind) -> tuple[Row, ...]:
     objects = "pods" if kind == "pods" else "custom resources"
     return (
         Row(
@@ -217,6 +217,6 @@ def _more(kind: Kind) -> tuple[Row, ...]:
 
 ROWS: Final = (
     *(_row(name, kind, tls=tls) for kind in KINDS for name in WATCHES for tls in (False, True)),
-    *_more("pods"),
-    *_more("crs"),
+    *_detail_rows("pods"),
+    *_detail_rows("crs"),
 )

@@ -14,7 +14,7 @@ import msgspec
 from benchmarks._contenders import omitted_peer
 from benchmarks._data import pods
 from benchmarks._hammer import CONNECTIONS, Server, fan_out, hammer, open_watches, real, simulated
-from benchmarks._measure import Contest, Further, Late, Probe, Unit
+from benchmarks._measure import Contest, DeferredProbe, Further, Probe, Unit
 from benchmarks._rows import EVENTS_PER_SECOND, SECONDS, Goal, Row, Setting
 
 MAPS: Final = "/api/v1/namespaces/default/configmaps"
@@ -27,14 +27,14 @@ REQUESTS_PER_SECOND: Final = Unit("requests/s", more_is_better=True)
 REAL: Final = "control plane"
 
 
-class Costs:
+class ServerCosts:
     """The CPU time of servers in the rounds of a row, which is more stable than time on a busy machine."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
         self._spent: dict[str, list[float]] = {}
 
-    def counted(self, name: str, server: Server, count: int, probe: Callable[[], float]) -> Probe:
+    def measure_cpu(self, name: str, server: Server, count: int, probe: Callable[[], float]) -> Probe:
         """Return the probe, with the CPU time of its server divided by this number."""
 
         def probed() -> float:
@@ -65,16 +65,18 @@ def creations(server: Server, count: int, turn: int) -> list[bytes]:
     ]
 
 
-def beside(setting: Setting, costs: Costs, count: int, make: Callable[[Server], Probe]) -> Contest:
+def compare_with_control_plane(
+    setting: Setting, costs: ServerCosts, count: int, make: Callable[[Server], Probe]
+) -> Contest:
     """Compare the simulated server with the real one, if it is built."""
-    server = setting.keep(simulated("--empty"))
+    server = setting.enter_context(simulated("--empty"))
 
     def control_plane() -> Probe:
-        control_plane_server = setting.keep(real())
-        return costs.counted(REAL, control_plane_server, count, make(control_plane_server))
+        control_plane_server = setting.enter_context(real())
+        return costs.measure_cpu(REAL, control_plane_server, count, make(control_plane_server))
 
-    ours = costs.counted("ours", server, count, make(server))
-    return Contest(ours=ours, peers={REAL: Late(control_plane)}, also=costs)
+    ours = costs.measure_cpu("ours", server, count, make(server))
+    return Contest(ours=ours, peers={REAL: DeferredProbe(control_plane)}, also=costs)
 
 
 def gets(setting: Setting) -> Contest:
@@ -86,7 +88,7 @@ def gets(setting: Setting) -> Contest:
         requests = [server.request("GET", f"{MAPS}/t0-{number % 100:06}") for number in range(count)]
         return lambda: count / hammer(server, requests)
 
-    return beside(setting, Costs("a request"), count, make)
+    return compare_with_control_plane(setting, ServerCosts("a request"), count, make)
 
 
 def writes(setting: Setting) -> Contest:
@@ -97,18 +99,18 @@ def writes(setting: Setting) -> Contest:
         turns = iter(range(1_000_000))
         return lambda: count / hammer(server, creations(server, count, next(turns)))
 
-    return beside(setting, Costs("a request"), count, make)
+    return compare_with_control_plane(setting, ServerCosts("a request"), count, make)
 
 
 def listing(setting: Setting) -> Contest:
     """Measure a list of all pods, in a single response."""
     count = setting.size(10_000, quick=10_000)
     renamed_pods = [_renamed(pod, number) for number, pod in enumerate(pods(count))]
-    folder = Path(setting.keep(tempfile.TemporaryDirectory()))
+    folder = Path(setting.enter_context(tempfile.TemporaryDirectory()))
     (folder / "pods.json").write_bytes(
         b'{"apiVersion":"v1","kind":"List","items":[%b]}' % b",".join(renamed_pods)
     )
-    costs = Costs("a list")
+    costs = ServerCosts("a list")
 
     def probe(server: Server) -> float:
         started = time.perf_counter()
@@ -118,15 +120,15 @@ def listing(setting: Setting) -> Contest:
     def control_plane() -> Probe:
         if setting.quick:  # storing that many pods takes minutes
             omitted_peer()
-        server = setting.keep(real())
+        server = setting.enter_context(real())
         hammer(server, [server.request("POST", PODS, pod) for pod in renamed_pods])
         names = [(f"{PODS}/p{number:06}/status", pod) for number, pod in enumerate(renamed_pods)]
         hammer(server, [server.request("PUT", target, pod) for target, pod in names])
-        return costs.counted(REAL, server, 1, lambda: probe(server))
+        return costs.measure_cpu(REAL, server, 1, lambda: probe(server))
 
-    server = setting.keep(simulated("--empty", "--load", str(folder / "pods.json")))
-    ours = costs.counted("ours", server, 1, lambda: probe(server))
-    return Contest(ours=ours, peers={REAL: Late(control_plane)}, also=costs)
+    server = setting.enter_context(simulated("--empty", "--load", str(folder / "pods.json")))
+    ours = costs.measure_cpu("ours", server, 1, lambda: probe(server))
+    return Contest(ours=ours, peers={REAL: DeferredProbe(control_plane)}, also=costs)
 
 
 def _renamed(pod: bytes, number: int) -> bytes:
@@ -152,25 +154,25 @@ def fanout(setting: Setting) -> Contest:
             WATCHERS * count / fan_out(server, target, WATCHERS, creations(server, count, next(turns)))
         )
 
-    return beside(setting, Costs("an event"), WATCHERS * count, make)
+    return compare_with_control_plane(setting, ServerCosts("an event"), WATCHERS * count, make)
 
 
-def watched(setting: Setting) -> Contest:
+def watched_writes(setting: Setting) -> Contest:
     """Measure creations while many watches are idle and others are open on these objects and never read."""
     count = setting.size(2_000, quick=500)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    costs, memory = Costs("a request"), list[float]()
+    costs, memory = ServerCosts("a request"), list[float]()
 
     def make(server: Server) -> Probe:
         turns = iter(range(1_000_000))
         return lambda: count / hammer(server, creations(server, count, next(turns)))
 
-    quiet, busy = (setting.keep(simulated("--empty")) for _ in range(2))
+    quiet, busy = (setting.enter_context(simulated("--empty")) for _ in range(2))
     watches = open_watches(busy, f"{SECRETS}?watch=1", IDLE)
     watches += open_watches(busy, f"{MAPS}?watch=1", SLOW, buffer=4096)
     for watch in watches:
-        setting.keep(watch)
+        setting.enter_context(watch)
     create = make(busy)
 
     def ours() -> float:
@@ -182,8 +184,8 @@ def watched(setting: Setting) -> Contest:
         return {**costs(), "MiB of the server with watches": {"first": memory[0], "last": memory[-1]}}
 
     return Contest(
-        ours=costs.counted("with watches", busy, count, ours),
-        baseline=costs.counted("without", quiet, count, make(quiet)),
+        ours=costs.measure_cpu("with watches", busy, count, ours),
+        baseline=costs.measure_cpu("without", quiet, count, make(quiet)),
         also=also,
     )
 
@@ -191,14 +193,14 @@ def watched(setting: Setting) -> Contest:
 def start(setting: Setting) -> Contest:
     """Measure the time from the start of the command to the end of the first response of a new cluster."""
     del setting
-    spent = list[float]()
+    cpu_times = list[float]()
 
     def probe() -> float:
         started = time.perf_counter()
         with simulated() as server:
             hammer(server, [server.request("GET", "/api/v1/namespaces")], connections=1)
             took = time.perf_counter() - started
-            spent.append(server.cpu())
+            cpu_times.append(server.cpu())
         return took
 
     def python() -> float:
@@ -206,7 +208,7 @@ def start(setting: Setting) -> Contest:
         subprocess.run([sys.executable, "-c", "import asyncio, msgspec, anyio"], check=True)
         return time.perf_counter() - started
 
-    return Contest(ours=probe, baseline=python, also=lambda: {"s of CPU": {"ours": min(spent)}})
+    return Contest(ours=probe, baseline=python, also=lambda: {"s of CPU": {"ours": min(cpu_times)}})
 
 
 ROWS: Final = (
@@ -235,7 +237,7 @@ ROWS: Final = (
     Row(
         "serve.watched",
         REQUESTS_PER_SECOND,
-        watched,
+        watched_writes,
         f"creations while {IDLE} watches are idle and {SLOW} are not read",
         against="the same without watches",
     ),

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
 
-from benchmarks._contenders import Ours, kubeconfig, omitted_peer, peers
+from benchmarks._contenders import FunctionProbe, kubeconfig, omitted_peer, peers
 from benchmarks._hammer import Server, hammer, real, simulated
 from benchmarks._measure import Contest, Probe
 from benchmarks._rows import Row, Setting
@@ -111,12 +111,12 @@ def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Conte
     if control_plane and setting.quick:
         omitted_peer()
     many = setting.size(200, quick=50)
-    server = setting.keep(real() if control_plane else simulated("--empty"))
+    server = setting.enter_context(real() if control_plane else simulated("--empty"))
     for number in range(THERE):
         hammer(server, [server.request("POST", MAPS, config_map(f"there-{number}", TEXT))], connections=1)
     options = server.options()
     token = str(options["authorization"]).removeprefix("Bearer ")
-    file = setting.keep(kubeconfig(url(server), str(options["authority"]), token=token))
+    file = setting.enter_context(kubeconfig(url(server), str(options["authority"]), token=token))
 
     def figure(seconds: float) -> float:
         return many / seconds
@@ -133,8 +133,10 @@ def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Conte
         )  # fmt: skip
     baseline = rivals.pop("lightkube")
     clock = time.perf_counter
-    rivals["ours, blocking"] = Ours(setting.keep(blocking(server, verb, many)), many, figure, clock=clock)
-    ours = Ours(setting.keep(on_asyncio(server, verb, many)), many, figure, clock=clock)
+    rivals["ours, blocking"] = FunctionProbe(
+        setting.enter_context(blocking(server, verb, many)), many, figure, clock=clock
+    )
+    ours = FunctionProbe(setting.enter_context(on_asyncio(server, verb, many)), many, figure, clock=clock)
     return Contest(ours=ours, baseline=baseline, peers=rivals)
 
 

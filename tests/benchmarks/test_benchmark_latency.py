@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 
 from benchmarks._contenders import ProcessProbe
-from benchmarks._measure import Absent, Metered, Probe, Unit, hold
+from benchmarks._measure import MeteredProbe, MissingRequirement, Probe, Unit, run_contest
 from benchmarks._peers import PeerProcess, Peers
 from benchmarks._rows import LATENCY, Setting
 from benchmarks.rows import controller
-from benchmarks.rows.controller import Waits
+from benchmarks.rows.controller import LatencySamples
 
 MS = Unit("ms")
 
@@ -28,11 +28,11 @@ class Rounds:
         self.count += 1
         worst = next(self.worst, None)
         if worst is None:
-            raise Absent("it ended")
+            raise MissingRequirement("it ended")
         return self.figure({"waits": [1.0] * 50 + [worst] * 50})
 
     @property
-    def spent(self) -> tuple[float, float]:
+    def cpu_times(self) -> tuple[float, float]:
         return 2.0, 1.0
 
 
@@ -53,8 +53,8 @@ def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Round
 
         return probe
 
-    def paced(*_: object) -> dict[str, Waits]:
-        return {name: Waits(make(figures)) for name, figures in worst.items()}
+    def paced(*_: object) -> dict[str, LatencySamples]:
+        return {name: LatencySamples(make(figures)) for name, figures in worst.items()}
 
     monkeypatch.setattr(controller, "paced", paced)
     return probes
@@ -62,8 +62,8 @@ def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Round
 
 def test_rows_of_the_same_pace_use_the_same_rounds(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     probes = started(monkeypatch, ours=[90.0, 4.0, 2.0, 3.0], kopf=[80.0, 40.0, 20.0, 30.0])
-    first = hold(controller.latency(setting, percentile=25), MS, lambda _: None, rounds=3)
-    second = hold(controller.latency(setting, percentile=99), MS, lambda _: None)
+    first = run_contest(controller.latency(setting, percentile=25), MS, lambda _: None, rounds=3)
+    second = run_contest(controller.latency(setting, percentile=99), MS, lambda _: None)
     assert [probe.count for probe in probes] == [4, 4]
     assert (first.ours, first.span) == (1.0, (1.0, 1.0))
     assert (second.ours, second.span) == (3.0, (2.0, 4.0))  # the round that warms up is not counted
@@ -76,9 +76,11 @@ def test_rows_of_the_same_pace_use_the_same_rounds(setting: Setting, monkeypatch
 
 def test_another_pace_is_measured_by_itself(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     probes = started(monkeypatch, ours=[9.0] * 20)
-    hold(controller.latency(setting, percentile=50), MS, lambda _: None, rounds=3)
-    hold(controller.latency(setting, percentile=50, pace=controller.SLOW_PACE), MS, lambda _: None, rounds=3)
-    hold(controller.latency(setting, percentile=50, course="flooded"), MS, lambda _: None, rounds=3)
+    run_contest(controller.latency(setting, percentile=50), MS, lambda _: None, rounds=3)
+    run_contest(
+        controller.latency(setting, percentile=50, pace=controller.SLOW_PACE), MS, lambda _: None, rounds=3
+    )
+    run_contest(controller.latency(setting, percentile=50, course="flooded"), MS, lambda _: None, rounds=3)
     assert [probe.count for probe in probes] == [4, 4, 4]
 
 
@@ -87,8 +89,8 @@ def test_an_absent_contender_is_absent_in_rows_that_reuse_its_rounds(
 ) -> None:
     started(monkeypatch, ours=[9.0] * 20, kopf=[9.0, 9.0])
     messages: list[str] = []
-    hold(controller.latency(setting, percentile=50), MS, messages.append, rounds=3)
-    result = hold(controller.latency(setting, percentile=99), MS, messages.append)
+    run_contest(controller.latency(setting, percentile=50), MS, messages.append, rounds=3)
+    result = run_contest(controller.latency(setting, percentile=99), MS, messages.append)
     assert result.peers == {"kopf": None}
     assert messages == [
         "kopf is not measured: it ended",
@@ -98,14 +100,14 @@ def test_an_absent_contender_is_absent_in_rows_that_reuse_its_rounds(
 
 def test_cpu_time_is_divided_among_all_received_events() -> None:
     class Process:
-        spent = (2.0, 1.0)  # for each event of the reply
+        cpu_times = (2.0, 1.0)  # for each event of the reply
 
         def run_round(self, _: int) -> dict[str, float]:
             return {"seconds": 1.0}
 
     process = cast(PeerProcess, Process())
     probe = ProcessProbe(lambda: process, 10, lambda reply: float(reply["seconds"]), "ours", total_events=40)
-    assert probe.spent is None
+    assert probe.cpu_times is None
     probe()
-    assert isinstance(probe, Metered)
-    assert probe.spent == (0.5, 0.25)
+    assert isinstance(probe, MeteredProbe)
+    assert probe.cpu_times == (0.5, 0.25)

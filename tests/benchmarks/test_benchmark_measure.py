@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import given, strategies as st
 
-from benchmarks._measure import ROUNDS, Absent, Contest, Late, Probe, Unit, hold
+from benchmarks._measure import ROUNDS, Contest, DeferredProbe, MissingRequirement, Probe, Unit, run_contest
 from benchmarks._stopwatch import Stopwatch
 from benchmarks.rows.cache import longest_pause
 
@@ -66,7 +66,7 @@ def test_there_are_at_least_seven_rounds() -> None:
 
 def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_medians() -> None:
     contest = Contest(ours=figures(9, 1, 10, 100), baseline=figures(9, 2, 40, 300))
-    result = hold(contest, TIME, fail_on_message, rounds=3)
+    result = run_contest(contest, TIME, fail_on_message, rounds=3)
     assert result.ours == 10
     assert result.baseline is not None
     assert (result.baseline.figure, result.baseline.ratio) == (40, 3)
@@ -74,14 +74,14 @@ def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_m
 
 
 def test_the_first_round_warms_up_and_does_not_count() -> None:
-    result = hold(Contest(ours=figures(1000, 1, 2, 3)), TIME, fail_on_message, rounds=3)
+    result = run_contest(Contest(ours=figures(1000, 1, 2, 3)), TIME, fail_on_message, rounds=3)
     assert (result.ours, result.span) == (2, (1, 3))
 
 
 @given(ours=st.floats(0.001, 1000), other=st.floats(0.001, 1000))
 def test_a_ratio_above_1_is_a_win_for_times_and_for_rates(ours: float, other: float) -> None:
-    assert (TIME.times_better(ours, other) > 1) == (other / ours > 1)
-    assert (RATE.times_better(ours, other) > 1) == (ours / other > 1)
+    assert (TIME.advantage(ours, other) > 1) == (other / ours > 1)
+    assert (RATE.advantage(ours, other) > 1) == (ours / other > 1)
 
 
 def test_contenders_take_turns() -> None:
@@ -94,7 +94,7 @@ def test_contenders_take_turns() -> None:
 
         return probe
 
-    hold(
+    run_contest(
         Contest(ours=turn("ours"), baseline=turn("baseline"), peers={"peer": turn("peer")}),
         TIME,
         fail_on_message,
@@ -105,11 +105,11 @@ def test_contenders_take_turns() -> None:
 
 def test_an_absent_peer_is_reported_and_null_and_the_others_continue() -> None:
     def nowhere() -> Probe:
-        raise Absent("pip could not find it")
+        raise MissingRequirement("pip could not find it")
 
     messages: list[str] = []
-    peers: dict[str, Probe] = {"gone": Late(nowhere), "here": figures(9, 8, 8)}
-    result = hold(Contest(ours=figures(9, 2, 2), peers=peers), TIME, messages.append, rounds=2)
+    peers: dict[str, Probe] = {"gone": DeferredProbe(nowhere), "here": figures(9, 8, 8)}
+    result = run_contest(Contest(ours=figures(9, 2, 2), peers=peers), TIME, messages.append, rounds=2)
     assert messages == ["gone is not measured: pip could not find it"]
     assert result.peers["gone"] is None
     here = result.peers["here"]
@@ -124,20 +124,20 @@ def test_a_peer_that_fails_in_a_later_round_gets_no_figure_at_all() -> None:
         try:
             return next(turns)
         except StopIteration:
-            raise Absent("it died") from None
+            raise MissingRequirement("it died") from None
 
     messages: list[str] = []
-    result = hold(Contest(ours=lambda: 1.0, baseline=failing), TIME, messages.append, rounds=7)
+    result = run_contest(Contest(ours=lambda: 1.0, baseline=failing), TIME, messages.append, rounds=7)
     assert result.baseline is None
     assert messages == ["the baseline is not measured: it died"]
 
 
 def test_the_absence_of_our_contender_is_raised() -> None:
     def nowhere() -> float:
-        raise Absent("not installed")
+        raise MissingRequirement("not installed")
 
-    with pytest.raises(Absent, match="not installed"):
-        hold(Contest(ours=nowhere), TIME, fail_on_message)
+    with pytest.raises(MissingRequirement, match="not installed"):
+        run_contest(Contest(ours=nowhere), TIME, fail_on_message)
 
 
 def test_no_round_begins_after_the_bound_except_the_minimum() -> None:
@@ -149,13 +149,13 @@ def test_no_round_begins_after_the_bound_except_the_minimum() -> None:
         turns += 1
         return 1.0
 
-    hold(Contest(ours=slow), TIME, fail_on_message, bound=5, clock=clock)
+    run_contest(Contest(ours=slow), TIME, fail_on_message, bound=5, clock=clock)
     assert turns == 1 + 3  # the first round warms up
     turns = 0
-    hold(Contest(ours=slow), TIME, fail_on_message, bound=45, clock=clock)
+    run_contest(Contest(ours=slow), TIME, fail_on_message, bound=45, clock=clock)
     assert turns == 1 + 4
     turns = 0
-    hold(Contest(ours=slow), TIME, fail_on_message, bound=5, fewest=1, clock=clock)
+    run_contest(Contest(ours=slow), TIME, fail_on_message, bound=5, fewest=1, clock=clock)
     assert turns == 1 + 1
 
 
@@ -176,7 +176,7 @@ def test_a_slow_run_takes_a_single_lap_per_round() -> None:
 def test_cpu_time_is_reported_for_contenders_that_measure_it() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(1.0)), clock=clock)
-    result = hold(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, fail_on_message, rounds=1)
+    result = run_contest(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, fail_on_message, rounds=1)
     assert set(result.also["µs of CPU an event"]) == {"ours"}
     assert set(result.also["of which in the system"]) == {"ours"}
 
@@ -188,14 +188,14 @@ def test_a_lazy_probe_is_created_once_in_its_first_round() -> None:
         probes.append(figures(1, 2, 3))
         return probes[-1]
 
-    probe = Late(make)
+    probe = DeferredProbe(make)
     assert not probes
     assert [probe(), probe(), probe()] == [1, 2, 3]
     assert len(probes) == 1
 
 
 def test_a_figure_of_zero_is_not_better_than_zero() -> None:
-    result = hold(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, fail_on_message)
+    result = run_contest(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, fail_on_message)
     assert result.baseline is not None
     assert (result.baseline.figure, result.baseline.ratio, result.baseline.spread) == (4.0, None, None)
 

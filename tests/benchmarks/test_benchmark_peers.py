@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks._contenders import FEWER, SLOW, Peer, share
 from benchmarks._data import Kind
-from benchmarks._measure import Absent, Contest, Metered, hold
+from benchmarks._measure import Contest, MeteredProbe, MissingRequirement, run_contest
 from benchmarks._peers import PeerProcess, Peers
 from benchmarks._pins import PINS, pinned_peers, requirements
 from benchmarks._rows import EVENTS_PER_SECOND, Setting
@@ -64,22 +64,25 @@ def test_a_peer_reports_the_seconds_of_each_requested_round() -> None:
 
 
 def test_a_peer_that_received_other_events_is_not_compared() -> None:
-    with closing(peer(COUNTING, events=99)) as process, pytest.raises(Absent, match="met 99 events, not 100"):
+    with (
+        closing(peer(COUNTING, events=99)) as process,
+        pytest.raises(MissingRequirement, match="met 99 events, not 100"),
+    ):
         process.round(100)
 
 
 def test_a_peer_that_cannot_start_reports_the_reason() -> None:
-    with pytest.raises(Absent, match="OSError: no models"):
+    with pytest.raises(MissingRequirement, match="OSError: no models"):
         peer(COUNTING, fail="no models")
 
 
 def test_a_peer_that_dies_is_absent() -> None:
-    with pytest.raises(Absent, match="ended"):
+    with pytest.raises(MissingRequirement, match="ended"):
         peer("raise SystemExit(3)")
 
 
 def test_a_peer_that_hangs_is_absent() -> None:
-    with pytest.raises(Absent, match="did not answer within 0 s"):
+    with pytest.raises(MissingRequirement, match="did not answer within 0 s"):
         PeerProcess([sys.executable, "-c", SILENT], {}, patience=0)
 
 
@@ -125,7 +128,9 @@ def test_a_failure_is_reported_and_remembered_until_the_pins_are_fixed(tmp_path:
     messages: list[str] = []
     peers = Peers(messages.append, pins=tmp_path, cache=tmp_path)
     for _ in range(2):
-        with pytest.raises(Absent, match=r"environment of broken could not be made: .*no-such-file"):
+        with pytest.raises(
+            MissingRequirement, match=r"environment of broken could not be made: .*no-such-file"
+        ):
             peers.python("broken")
     assert len(messages) == 1
     (tmp_path / "broken.py").write_text(PINNED.format(""))
@@ -164,7 +169,7 @@ def toy(tmp_path: Path) -> Iterator[Setting]:
 def test_a_peer_is_a_single_file_and_a_contender_of_a_row(toy: Setting) -> None:
     rival = Peer(toy, "toy", "count", 50, lambda reply: 50 / float(reply["seconds"]), events=50)
     contest = Contest(ours=lambda: 1.0, peers={"toy": rival})
-    result = hold(contest, EVENTS_PER_SECOND, lambda _: None, rounds=1)
+    result = run_contest(contest, EVENTS_PER_SECOND, lambda _: None, rounds=1)
     standing = result.peers["toy"]
     assert standing is not None
     assert standing.figure > 0
@@ -174,11 +179,11 @@ def test_a_peer_is_a_single_file_and_a_contender_of_a_row(toy: Setting) -> None:
 def test_a_peer_may_report_its_seconds_itself(toy: Setting) -> None:
     rival = Peer(toy, "toy", "told", 2, lambda reply: float(reply["seconds"]), events=2)
     assert rival() == 2.0
-    assert rival.spent == (2.0, 0.5)
+    assert rival.cpu_times == (2.0, 0.5)
 
 
 def test_a_peer_without_the_requested_work_is_absent(toy: Setting) -> None:
-    with pytest.raises(Absent, match="toy failed: KeyError: 'dance'"):
+    with pytest.raises(MissingRequirement, match="toy failed: KeyError: 'dance'"):
         Peer(toy, "toy", "dance", 1, lambda reply: 1.0)()
 
 
@@ -202,13 +207,13 @@ def test_an_import_is_timed_in_a_fresh_interpreter() -> None:
     assert 0 < probe() < 10
     resident = probe.resident()
     assert resident is None or 1 < resident < 1000
-    assert isinstance(probe, Metered)
-    assert probe.spent is not None
-    assert 0 < sum(probe.spent) < 10
+    assert isinstance(probe, MeteredProbe)
+    assert probe.cpu_times is not None
+    assert 0 < sum(probe.cpu_times) < 10
 
 
 def test_a_module_that_cannot_be_imported_is_absent() -> None:
-    with pytest.raises(Absent, match="No module named 'kubeproto_of_another_house'"):
+    with pytest.raises(MissingRequirement, match="No module named 'kubeproto_of_another_house'"):
         FreshImport(Path(sys.executable), "kubeproto_of_another_house")()
 
 
@@ -244,7 +249,7 @@ def test_a_decode_row_measures_a_contender_that_decodes_every_event(
     assert contest.baseline is not None
     assert contest.ours() > 0
     assert contest.baseline() > 0
-    with pytest.raises(Absent, match="lightkube"):
+    with pytest.raises(MissingRequirement, match="lightkube"):
         contest.peers["lightkube"]()
 
 

@@ -14,7 +14,7 @@ from test_benchmark_rows import always, row, run
 
 from benchmarks import __main__ as command
 from benchmarks._charts import bars, curves
-from benchmarks._measure import Contest, Standing
+from benchmarks._measure import Comparison, Contest
 from benchmarks._page import draw_curves, further_figures, share, write_report
 from benchmarks._pictures import draw_pictures
 from benchmarks._results import Outcome, Run, load
@@ -23,7 +23,7 @@ from benchmarks._verdicts import missed_goals, worse_rows
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def outcome(name: str, ours: float, span: tuple[float, float], ratio: Standing | None = None) -> Outcome:
+def outcome(name: str, ours: float, span: tuple[float, float], ratio: Comparison | None = None) -> Outcome:
     return Outcome(
         name=name, summary=f"what {name} does", unit="s", more_is_better=False, ours=ours, span=span,
         baseline=ratio,
@@ -48,8 +48,8 @@ def run_command(*arguments: str) -> tuple[int, str, str]:
         (outcome("a", 1.0, (0.9, 1.3)), outcome("a", 1.2, (1.1, 1.4)), "within the noise, s, by figure"),
         (
             # The machine is half as fast, also for the baseline: nothing has changed.
-            outcome("a", 1.0, (0.9, 1.1), Standing(5.0, 5.0, (4.8, 5.2))),
-            outcome("a", 2.0, (1.9, 2.1), Standing(10.0, 5.0, (4.9, 5.1))),
+            outcome("a", 1.0, (0.9, 1.1), Comparison(5.0, 5.0, (4.8, 5.2))),
+            outcome("a", 2.0, (1.9, 2.1), Comparison(10.0, 5.0, (4.9, 5.1))),
             "1  within the noise, s, by ratio",
         ),
         (outcome("a", 0.0, (0.0, 0.0)), outcome("a", 0.0, (0.0, 0.0)), "1  within the noise, s, by figure"),
@@ -98,7 +98,7 @@ def test_all_rows_are_measured_and_stored_with_the_machine(tmp_path: Path) -> No
     saved = load(tmp_path / "run.json")
     [measured] = saved.rows
     assert (measured.name, measured.ours, measured.group) == ("decode.x", 2.0, "decode")
-    assert measured.baseline == Standing(4.0, 2.0, (2.0, 2.0))
+    assert measured.baseline == Comparison(4.0, 2.0, (2.0, 2.0))
     assert set(saved.machine) == {"processor", "cores", "memory", "system", "python"}
     assert saved.versions["msgspec"]
     assert saved.versions["kopf"]
@@ -108,10 +108,10 @@ def test_a_report_has_tables_a_self_contained_page_and_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "REPORT", tmp_path / "report")
-    faster = Standing(4.0, 2.0, (1.9, 2.1))
+    faster = Comparison(4.0, 2.0, (1.9, 2.1))
     peers = Outcome(
         name="controller.throughput", summary="empty reconciles <b>", unit="1/s", more_is_better=True,
-        ours=9000.0, span=(1.0, 2.0), peers={"kopf": Standing(1000.0, 9.0, (8.0, 9.5)), "kr8s": None},
+        ours=9000.0, span=(1.0, 2.0), peers={"kopf": Comparison(1000.0, 9.0, (8.0, 9.5)), "kr8s": None},
         goal="ratio ≥ 2", met=True,
     )  # fmt: skip
     decoded = [
@@ -154,9 +154,9 @@ def test_the_picture_of_decoding_has_each_of_our_depths_and_the_others_of_the_ty
         msgspec.structs.replace(outcome(f"decode.pods.{depth}", figure, (1, 1)), more_is_better=True)
         for depth, figure in (("metadata", 900.0), ("view", 800.0), ("typed", 100.0))
     )
-    others = {"kr8s": Standing(2.0, 50.0, None), "kube-rs": Standing(300.0, 0.3, None), "kubesdk": None}
+    others = {"kr8s": Comparison(2.0, 50.0, None), "kube-rs": Comparison(300.0, 0.3, None), "kubesdk": None}
     typed = msgspec.structs.replace(
-        typed, against="json.loads a line", baseline=Standing(40.0, 2.5, None), peers=others
+        typed, against="json.loads a line", baseline=Comparison(40.0, 2.5, None), peers=others
     )
     picture, _ = draw_pictures(run_of(metadata, view, typed))["decode"]
     texts = [element.text for element in ElementTree.fromstring(picture).iter(f"{SVG}text")]
@@ -204,21 +204,21 @@ def tick_positions(svg: str) -> dict[str, int]:
 
 def test_a_report_begins_with_missed_goals(tmp_path: Path) -> None:
     slow = msgspec.structs.replace(
-        outcome("a.slow", 2.0, (2, 2), Standing(1.0, 0.5, None)),
+        outcome("a.slow", 2.0, (2, 2), Comparison(1.0, 0.5, None)),
         against="lightkube",
         goal="ratio ≥ 3 (at least)",
         met=False,
-        peers={"kopf": Standing(9.0, 4.5, None), "kube-rs": Standing(1.5, 0.75, None), "kr8s": None},
+        peers={"kopf": Comparison(9.0, 4.5, None), "kube-rs": Comparison(1.5, 0.75, None), "kr8s": None},
     )
     heavy = msgspec.structs.replace(outcome("b.heavy", 60.0, (60, 60)), goal="ours ≤ 50", met=False)
     late = msgspec.structs.replace(
         outcome("c.late", 3.0, (3, 3)),
         goal="kube-rs ≥ 1",
         met=False,
-        peers={"kube-rs": Standing(2.4, 0.8, None)},
+        peers={"kube-rs": Comparison(2.4, 0.8, None)},
     )
     fast = msgspec.structs.replace(
-        outcome("d.fast", 1.0, (1, 1), Standing(9.0, 9.0, None)), goal="ratio ≥ 3", met=True
+        outcome("d.fast", 1.0, (1, 1), Comparison(9.0, 9.0, None)), goal="ratio ≥ 3", met=True
     )
     run = run_of(late, slow, heavy, fast)
     assert worse_rows(run) == ["`a.slow`: lightkube 0.5, kube-rs 0.75", "`c.late`: kube-rs 0.8"]

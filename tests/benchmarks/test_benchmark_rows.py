@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks._measure import Absent, Contest, Probe, Unit
+from benchmarks._measure import Contest, MissingRequirement, Probe, Unit
 from benchmarks._rows import Goal, Row, Setting, UnknownNames, all_rows, select
 
 SECONDS = Unit("s")
@@ -17,7 +17,7 @@ SECONDS = Unit("s")
 def row(name: str, contest: Contest | None = None, goal: Goal | None = None) -> Row:
     def make(setting: Setting) -> Contest:
         if contest is None:
-            raise Absent("there is no Go here")
+            raise MissingRequirement("there is no Go here")
         return contest
 
     return Row(name, SECONDS, make, summary=f"what {name} costs", against="something known", goal=goal)
@@ -28,7 +28,7 @@ def always(figure: float) -> Probe:
 
 
 def absent() -> float:
-    raise Absent("no wheel for it")
+    raise MissingRequirement("no wheel for it")
 
 
 ROWS = tuple(
@@ -180,7 +180,7 @@ def test_resources_of_a_row_are_closed_after_it() -> None:
             closed.append("closed")
 
     def make(setting: Setting) -> Contest:
-        assert setting.keep(Resource()) == "open"
+        assert setting.enter_context(Resource()) == "open"
         return Contest(ours=lambda: 1.0 if not closed else 0.0)
 
     run("a.b", rows=(Row("a.b", SECONDS, make, summary=""),))

@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
-from benchmarks._measure import Standing
+from benchmarks._measure import Comparison
 from benchmarks._results import Outcome, Run
 from benchmarks._speed_page import IncompleteRun, speed_page
 
-KOPF: Final = Standing(figure=1450.0, ratio=27.64, spread=None)
-KUBE_RS: Final = Standing(figure=44_870.0, ratio=0.849, spread=None)
+KOPF: Final = Comparison(figure=1450.0, ratio=27.64, spread=None)
+KUBE_RS: Final = Comparison(figure=44_870.0, ratio=0.849, spread=None)
 ROW: Final = Outcome(
     name="controller.throughput",
     summary="",
