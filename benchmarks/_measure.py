@@ -39,12 +39,12 @@ class Unit(msgspec.Struct, frozen=True):
     more_is_better: bool = False
 
     def advantage(self, ours: float, other: float) -> float:
-        """Return the factor by which ours is better; above 1 we win, for each unit."""
+        """Return the factor by which kubeproto is better: above 1 it wins, for each unit."""
         return ours / other if self.more_is_better else other / ours
 
 
 class Contest(msgspec.Struct, frozen=True):
-    """The contenders of a row: ours, the baseline, peers, and further figures."""
+    """The contenders of a row: kubeproto, the baseline, peers, and further figures."""
 
     ours: Probe
     baseline: Probe | None = None
@@ -54,7 +54,7 @@ class Contest(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The result of another contender: its figure, and the factor by which ours is better."""
+    """The result of another contender: its figure, and the factor by which kubeproto is better."""
 
     figure: float
     ratio: float | None

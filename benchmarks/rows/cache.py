@@ -1,7 +1,7 @@
 """The cost of a cache: to list and store a snapshot, to detect that a new snapshot is equal, and to hold it.
 
 Objects pass from 64 KiB pieces of pages through the resync machine into a Store, without a network. The
-baseline reads the same pages with `json.loads` and keeps the dicts.
+baseline reads the same pages with `json.loads` and stores the dicts.
 """
 
 import gc
@@ -167,7 +167,7 @@ def longest_pause(make: Callable[[], object]) -> Probe:
 
 
 def growth(setting: Setting) -> Contest:
-    """Measure a cache of metadata up to a million objects, each point in a process of its own."""
+    """Measure a cache of metadata up to a million objects, each point in a separate process."""
     points = list[Point]()
 
     def ours() -> float:

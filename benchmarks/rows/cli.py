@@ -55,7 +55,7 @@ def _kubectl(*words: str) -> Probe:
 
 
 def start(setting: Setting) -> Contest:
-    """Compare `kubeproto --help` with `import click`: the cost of a command that does nothing yet."""
+    """Compare `kubeproto --help` with `import click`: the cost of a command before it begins its work."""
     ours = FreshCommand(sys.executable, "-m", "kubeproto_cli", "--help")
     base = FreshCommand(sys.executable, "-c", "import click")
     empty = FreshCommand(sys.executable, "-c", "pass")

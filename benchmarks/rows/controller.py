@@ -1,6 +1,6 @@
 """A complete controller: from a server's socket through transport, decoder, Store and queue to a reconcile.
 
-Server and controller are processes of their own, the controller with its metrics, on asyncio. kopf handles
+Server and controller are separate processes, the controller with its metrics, on asyncio. kopf handles
 the same events of the same server in the same rounds, in its cheapest form; so do controllers of controller-
 runtime, with a single worker by default, and of kube-rs. All of them type their cached objects except kopf,
 which has dicts.
@@ -32,7 +32,7 @@ FAST_PACE: Final = 5_000.0
 
 
 def throughput(setting: Setting) -> Contest:
-    """Measure empty reconciles of distinct objects a second, ours and others in the same rounds."""
+    """Measure empty reconciles of distinct objects per second, of kubeproto and others in the same rounds."""
     count = setting.size(19_000, quick=2_000)
     url, begin = _ours(setting, ServerOptions(count, "burst"), program.Options("", "throughput", count))
 

@@ -1,7 +1,8 @@
 """The cost of reading a watch, compared with `json.loads` of each line, and a list, compared with its body.
 
-Ours gets 64 KiB segments that are cut without regard to lines, and must reach every event with a plain loop.
-The baseline and lightkube get complete lines, which cost them nothing. lightkube gets no bookmarks.
+kubeproto gets 64 KiB segments that are split without regard to lines, and must reach every event with a plain
+loop. The baseline and lightkube get complete lines, so they have no cost of splitting. lightkube gets no
+bookmarks.
 """
 
 import json
@@ -49,7 +50,7 @@ def json_lines(lines: Sequence[bytes]) -> int:
 
 
 def json_page(body: bytes) -> int:
-    """Return the baseline of a list: one `json.loads`, and a look at each item."""
+    """Return the baseline of a list: a `json.loads`, and a loop over the items."""
     objects = 0
     for _ in json.loads(body)["items"]:
         objects += 1
@@ -82,7 +83,7 @@ def stream(
 def watch(
     setting: Setting, kind: Kind, ours: Read, *, managed: bool = True, beside: Beside = "lightkube"
 ) -> Contest:
-    """Compare ours with `json.loads` of each line, and with others in the same rounds."""
+    """Compare kubeproto with `json.loads` of each line, and with others in the same rounds."""
     count, text = stream(setting, kind, managed=managed)
     pieces, lines = segments(text), text.splitlines()
     met = len(lines)
@@ -143,7 +144,7 @@ def used_parts(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], in
 
 
 def page(setting: Setting, ours: Read, *, in_pieces: bool, everybody: bool = False) -> Contest:
-    """Compare ours with `json.loads` of a list of pods, complete or in segments."""
+    """Compare kubeproto with `json.loads` of a list of pods, complete or in segments."""
     count = setting.size(10_000, quick=2_000)
     body = list_page(pods(count, SEED))
     pieces = segments(body) if in_pieces else [body]

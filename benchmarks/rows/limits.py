@@ -1,7 +1,7 @@
 """Upper limits of this machine: other rows are shown as shares of these figures.
 
-Nothing here is a client. Each contender does one part of every client's work: find the ends of lines, look at
-each byte of JSON, make values of it, receive bytes from a socket.
+These rows measure no clients. Each contender does a part of the work of every client: find the ends of lines,
+check each byte of JSON, create values, receive bytes from a socket.
 """
 
 import json

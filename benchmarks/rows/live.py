@@ -1,6 +1,6 @@
 """A busy watch from a socket through transport and decoder to a loop.
 
-The server is a process of its own and writes one chunk for each event. The baseline is lightkube's own
+The server is a separate process and writes a chunk for each event. The baseline is lightkube's own
 client; another contender is a plain socket whose chunks are parsed by hand and read by `json.loads`.
 """
 
@@ -82,7 +82,7 @@ def blocking(connection: Connection, api: Any) -> int:
 
 
 def watch_by_socket(address: Address) -> int:
-    """Watch with nothing but HTTP and JSON."""
+    """Watch with only HTTP and JSON."""
     host, port = address.url.rpartition("/")[2].split(":")
     with socket.create_connection((host, int(port))) as plain:
         secure = ssl.create_default_context(cadata=address.ca).wrap_socket if address.ca else None
@@ -116,7 +116,7 @@ SLOWLY: Final = ("kubernetes", "pykube_ng")  # a quick run measures them only wi
 def contest(
     setting: Setting, kind: Kind, watch: Watch, *, tls: bool, gzip: bool = False, everybody: bool = False
 ) -> Contest:
-    """Compare ours with lightkube and a plain socket in the same rounds, in events a second."""
+    """Compare kubeproto with lightkube and a plain socket in the same rounds, in events per second."""
     events = setting.size(*COUNTS[kind])
     address = setting.enter_context(live_server(kind, events, SEED, tls=tls, gzip=gzip))
     connection = Connection(server=address.url, ca=address.ca.encode())

@@ -158,7 +158,7 @@ def fanout(setting: Setting) -> Contest:
 
 
 def watched_writes(setting: Setting) -> Contest:
-    """Measure creations while many watches are idle and others are open on these objects and never read."""
+    """Measure creations while many watches are idle, and others on these objects are never read."""
     count = setting.size(2_000, quick=500)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

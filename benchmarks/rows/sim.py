@@ -1,6 +1,6 @@
 """The simulated API server in this process: writes, deliveries to watches, and many objects.
 
-Each write is a request that is routed, decoded, checked, stored and answered, and recorded in managedFields.
+Each write is a request that is routed, decoded, checked, stored and recorded in managedFields.
 """
 
 import gc
@@ -33,7 +33,7 @@ def posts(count: int, size: int = 1) -> list[RawRequest]:
 
 
 def puts(count: int, version: int) -> list[RawRequest]:
-    """Yield requests that replace them."""
+    """Yield requests that replace these objects."""
     return [
         RawRequest("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version))
         for number in range(count)

@@ -1,6 +1,6 @@
 """Verbs a second, one after the other: the cost of clients for small objects.
 
-The server is the simulated one on a port, or the real control plane where it is built. Each client reuses its
+The server is the simulated server on a port, or the real control plane if it is built. Each client reuses its
 connection and types its responses as its documentation shows; kr8s and pykube-ng return dicts. The time of
 the server is the same for all, so CPU time is the better measure.
 """
@@ -63,7 +63,7 @@ def names(verb: Verb, many: int, prefix: str, fresh: "count[int]") -> list[str]:
 
 @contextmanager
 def on_asyncio(server: Server, verb: Verb, many: int) -> Generator[Callable[[], int]]:
-    """Return a run of our client on asyncio, over a reused connection."""
+    """Return a run of kubeproto's client on asyncio, over a reused connection."""
     fresh = count()
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
@@ -88,7 +88,7 @@ def on_asyncio(server: Server, verb: Verb, many: int) -> Generator[Callable[[], 
 
 @contextmanager
 def blocking(server: Server, verb: Verb, many: int) -> Generator[Callable[[], int]]:
-    """Return a run of our blocking client over httpx."""
+    """Return a run of kubeproto's blocking client over httpx."""
     fresh = count()
     with BlockingHttpxTransport(over(server)) as transport:
         maps = BlockingClient(transport).api(ConfigMap, namespace="default")
@@ -107,7 +107,7 @@ def blocking(server: Server, verb: Verb, many: int) -> Generator[Callable[[], in
 
 
 def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Contest:
-    """Compare ours on asyncio with lightkube, and all others in the same rounds."""
+    """Compare kubeproto on asyncio with lightkube, and all others in the same rounds."""
     if control_plane and setting.quick:
         omitted_peer()
     many = setting.size(200, quick=50)
