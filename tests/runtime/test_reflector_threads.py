@@ -7,12 +7,14 @@ import random
 import socket
 import socketserver
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
 from sync_rig import Book
 
+import kubeproto as kp
 from kubeproto.watching import resync
 from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import BlockingClient, WaitTimeout
@@ -91,6 +93,74 @@ def test_a_read_that_is_called_off_ends_at_once_with_its_thread_and_connection(s
         for thread in threads:
             thread.join(WITHIN)
         assert not any(thread.is_alive() for thread in threads)
+
+
+class HeldResponse:
+    """A list, or a watch that is silent until it is aborted."""
+
+    headers = (("Content-Type", "application/json"),)
+    status = 200
+
+    def __init__(self, *, is_watch: bool) -> None:
+        self.is_watch = is_watch
+        self.is_read, self.aborted = threading.Event(), threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.is_read.set()
+        if not self.is_watch:
+            yield LIST
+        elif self.aborted.wait(WITHIN):
+            raise kp.TransportError("the read was aborted")
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+
+class HoldingTransport:
+    """Sends the first watch only when it is released."""
+
+    def __init__(self) -> None:
+        self.watches: list[HeldResponse] = []
+        self.is_held, self.released, self.ended = threading.Event(), threading.Event(), threading.Event()
+        self.is_followed = threading.Event()
+
+    @contextmanager
+    def send(self, request: kp.RawRequest, **_: object) -> Generator[HeldResponse]:
+        response = HeldResponse(is_watch="watch=" in request.target)
+        if response.is_watch:
+            self.watches.append(response)
+            if len(self.watches) == 1:
+                self.is_held.set()
+                assert self.released.wait(WITHIN)
+            else:
+                self.is_followed.set()
+        yield response
+        if response.is_watch and response is self.watches[0]:
+            self.ended.set()
+
+
+def test_a_late_response_does_not_prevent_the_end_of_the_read_that_has_replaced_it() -> None:
+    transport, threads = HoldingTransport(), list[threading.Thread]()
+
+    def spawn(work: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=work))
+        threads[-1].start()
+
+    client = BlockingClient(transport)
+    settings = resync.Settings(streaming=False)
+    with BlockingReflector(client, client.requests(Book), settings=settings, spawn=spawn) as reflector:
+        assert transport.is_held.wait(WITHIN)
+        reflector.refresh()
+        assert transport.is_followed.wait(WITHIN)
+        assert transport.watches[1].is_read.wait(WITHIN)
+        transport.released.set()
+        assert transport.ended.wait(WITHIN)
+        threads[0].join(WITHIN)
+    is_aborted = transport.watches[1].aborted.is_set()
+    transport.watches[1].abort()
+    for thread in threads:
+        thread.join(WITHIN)
+    assert is_aborted
 
 
 def test_a_wait_outlasts_a_server_that_is_not_there_yet() -> None:
