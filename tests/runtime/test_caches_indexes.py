@@ -198,6 +198,10 @@ def test_a_view_tells_what_comes_to_match_as_added_and_what_no_longer_does_as_de
                 ("ADDED", "joins"),
                 ("DELETED", "stays"),
             ]
+            changes = {(change.type, change.key): change for batch in got for change in batch}
+            leaving, joining = changes["DELETED", "default/leaves"], changes["ADDED", "default/joins"]
+            assert (leaving.assumed, leaving.object.metadata.labels["genre"]) == (False, "land")
+            assert (joining.old_object, joining.object.metadata.labels["genre"]) == (None, "sea")
             end()
             cluster.remove(Book, "joins")
             await anyio.sleep(1)

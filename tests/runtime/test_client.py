@@ -205,6 +205,18 @@ def test_a_warning_is_logged_once_and_told_each_time(go: Go, caplog: pytest.LogC
     assert line.endswith("moby: v1 is old")
 
 
+def test_a_thousand_warnings_are_logged_and_no_more(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        headers = [(*JSON, ("Warning", f'299 - "{number}"')) for number in range(1002)]
+        client, _ = scripted(*((200, header, OK[2]) for header in headers))
+        for _ in headers:
+            await client.call(client.requests(Book).get("moby"))
+
+    with caplog.at_level(logging.WARNING, "kubeproto.client"):
+        go(main)
+    assert len(caplog.records) == 1000
+
+
 def test_a_warning_of_a_server_is_escaped_and_cut(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     forged = "\x1b[2J ERROR forged\u202e\x9b"
     warned = (

@@ -624,6 +624,26 @@ def test_an_object_that_does_not_fit_is_reported_once_a_version_and_never_reconc
     on(backend, body)
 
 
+def test_the_failures_of_an_object_are_forgotten_once_it_is_invalid(backend: Backend) -> None:
+    async def body(client: SimulatedClient) -> None:
+        attempts: list[int] = []
+
+        async def fail(subject: Book, ctx: Context[None]) -> Action:
+            attempts.append(ctx.attempt)
+            raise ValueError("no")
+
+        await client.api(Book).create(book("moby"))
+        async with operating(Controller(client, Book, backoff=lambda failures: 10.0).run(fail)):
+            await anyio.sleep(15)
+            entitle(client, "moby", 5)
+            await anyio.sleep(5)
+            entitle(client, "moby", "Moby")
+            await anyio.sleep(5)
+        assert attempts == [1, 2, 1]
+
+    on(backend, body)
+
+
 def test_an_invalid_object_is_reported_again_if_a_restored_server_gives_its_version_again(
     backend: Backend,
 ) -> None:

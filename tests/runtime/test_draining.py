@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -209,6 +210,18 @@ def test_a_pod_with_several_budgets_is_named_and_the_others_are_evicted(go: Go) 
             assert [one.status for one in evictions] == [500]
 
     go(main)
+
+
+def test_a_refused_eviction_is_not_repeated_for_five_seconds() -> None:
+    cluster = cluster_of_two()
+    with simulated_blocking(cluster) as client:
+        cluster.put(web(2))
+        cluster.put(budget(2))
+        client.api(Deployment).wait_for("web", conditions.rolled_out())
+        with pytest.raises(DrainError):
+            client.drain("node-1", timeout=30)
+    times = [one.time for one in cluster.log if one.request.target.endswith("/eviction")]
+    assert sum(later - earlier >= 5 for earlier, later in pairwise(times)) >= 3
 
 
 def test_a_node_is_drained_as_on_a_real_server(go: Go) -> None:

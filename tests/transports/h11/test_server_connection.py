@@ -254,6 +254,25 @@ def test_malformed_and_too_long_requests_are_refused(data: bytes, status: int) -
     assert connection.closing or connection.refuse(refused.value)
 
 
+def test_the_limit_of_a_body_is_for_each_request() -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n0\r\n\r\n"
+    connection = ServerConnection(max_body=10)
+    connection.feed(chunked * 3)
+    for _ in range(3):
+        request = connection.next_request()
+        assert request is not None
+        assert request.body == b"abcdef"
+        connection.respond(200, ())
+
+
+def test_a_refusal_is_not_sent_inside_of_a_response() -> None:
+    connection = ServerConnection()
+    connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert connection.next_request() is not None
+    connection.start(200, ())
+    assert connection.refuse(RequestRefused(400, "malformed")) == b""
+
+
 def test_a_refusal_does_not_quote_the_request() -> None:
     connection = ServerConnection()
     connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\nAuthorization Bearer s3cret\r\n\r\n")

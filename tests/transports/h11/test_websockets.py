@@ -152,6 +152,12 @@ def test_a_text_message_is_returned_as_bytes() -> None:
     assert WebSocketFraming().feed(Server().encode(TextMessage(data="1é"))) == ["1é".encode()]
 
 
+def test_the_limit_of_a_message_is_for_each_message() -> None:
+    server, client = WebSocketFraming(server=True), WebSocketFraming(max_message=10)
+    for _ in range(3):
+        assert client.feed(server.send(b"abcdef")) == [b"abcdef"]
+
+
 def test_a_message_that_is_too_large_is_an_error_before_it_is_complete() -> None:
     framing = WebSocketFraming(max_message=1000)
     assert framing.feed(Server().encode(BytesMessage(data=b"x" * 1000))) == [b"x" * 1000]
