@@ -200,3 +200,19 @@ def test_types_are_known_to_the_checkers() -> None:
             )
 
     assert never.__name__ == "never"
+
+
+def test_short_waits_for_the_next_event_do_not_delay_a_retry(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        faults = sim.Faults(cluster, script=[sim.RefuseConnection()] * 1000)
+        async with simulated(cluster, faults=faults) as client, client.api(Book).follow() as events:
+            received: list[str] = []
+            while not received:
+                if anyio.current_time() >= 40:
+                    faults.calm()
+                assert anyio.current_time() < 120
+                with anyio.move_on_after(0.5):
+                    received += await take(events, 1)
+
+    go(main)
