@@ -2,6 +2,7 @@
 
 from ._typed_objects import check_object_rules, validate_object
 from ._violations import Violation, invalid_status as invalid_status
+from .cel._authorizer_functions import Authorize as Authorize, authorizer_value as authorizer_value
 from .cel._cel_evaluation import CannotEvaluate, CelFailure as CelFailure, evaluate_with as evaluate_with
 from .cel._rule_outcomes import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
 from .definitions._definition_building import (

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
+from ._authorizer_functions import VARIABLE, Authorize, current_authorize
 from ._cel_operators import RefusedRule, UnsupportedRule
 from ._cel_rewriting import rewrite
 from ._cel_values import has_float_for_integer, has_times, rule_value, write_literal
@@ -102,8 +103,19 @@ def evaluate(
     return result.value()
 
 
-def evaluate_with(source: str, variables: dict[str, Any]) -> Any:
-    """Return the result of an expression over variables of any type, or raise `CannotEvaluate`."""
+def evaluate_with(source: str, variables: dict[str, Any], authorize: Authorize | None = None) -> Any:
+    """Return the result of an expression over variables of any type, or raise `CannotEvaluate`.
+
+    `authorize` makes the decisions of a variable `authorizer`, which is an `authorizer_value`.
+    """
+    token = current_authorize.set(authorize)
+    try:
+        return _evaluate_dynamic(source, variables)
+    finally:
+        current_authorize.reset(token)
+
+
+def _evaluate_dynamic(source: str, variables: dict[str, Any]) -> Any:
     try:
         expression = _dynamic_environment(tuple(sorted(variables))).compile(source)
     except RuntimeError as error:
@@ -171,7 +183,7 @@ def _new_environment(variables: tuple[tuple[str, str], ...]) -> Any:
     return cel.NewEnv(
         variables={name: getattr(cel.Type, kind) for name, kind in variables},
         extensions=[extensions[0].ExtOptional(), extensions[1].ExtStrings()],
-        functions=declarations(cel),
+        functions=declarations(cel, has_authorizer=any(name == VARIABLE for name, _ in variables)),
     )
 
 

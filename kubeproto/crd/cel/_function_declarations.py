@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from . import _format_functions, _list_functions, _network_functions, _quantity_functions
+from . import (
+    _authorizer_functions,
+    _format_functions,
+    _list_functions,
+    _network_functions,
+    _quantity_functions,
+)
 
 BAD_ARGUMENT: Final = "bad argument: "
 _TABLE: Final = (
@@ -21,11 +27,12 @@ _TABLE: Final = (
 )
 
 
-def declarations(cel: Any) -> list[Any]:
+def declarations(cel: Any, *, has_authorizer: bool = False) -> list[Any]:
     """Return the declarations of all functions, for an environment of the library."""
     types = cel.Type
     overloads_by_name: dict[str, list[Any]] = {}
-    for name, member, parameters, result, implementation in _TABLE:
+    table = (*_TABLE, *_authorizer_functions.FUNCTIONS) if has_authorizer else _TABLE
+    for name, member, parameters, result, implementation in table:
         overload = cel.Overload(
             f"{name}_{'_'.join(parameters)}{'_member' if member else ''}",
             return_type=getattr(types, result),

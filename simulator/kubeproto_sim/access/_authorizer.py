@@ -103,6 +103,23 @@ class Caller(Struct, frozen=True):
     user: User
     attributes: Attributes | None
 
+    def authorize(self, check: Mapping[str, str]) -> tuple[bool, str]:
+        """Decide a check of a CEL expression: whether it is allowed, and the reason."""
+        user = self.user
+        if account := check.get("serviceAccount"):
+            namespace, _, name = account.partition("/")
+            user = authenticated(User(f"system:serviceaccount:{namespace}:{name}"))
+        if "path" in check:
+            attributes = Attributes(verb=check["verb"], path=check["path"], is_resource_request=False)
+        else:
+            attributes = Attributes(
+                verb=check["verb"], group=check.get("group", ""), resource=check.get("resource", ""),
+                subresource=check.get("subresource", ""), name=check.get("name", ""),
+                namespace=check.get("namespace", ""),
+            )  # fmt: skip
+        decision = self.access.decide(user, attributes)
+        return decision.allowed, decision.reason
+
     def check_creation(self) -> None:
         """Refuse a creation by a patch or an update, unless the caller may also create."""
         attributes = self.attributes

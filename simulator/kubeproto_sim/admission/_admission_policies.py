@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
+from kubeproto.crd import Authorize, CannotEvaluate, CelFailure, evaluate_with
 from kubeproto.objects import Selector
 
 from .._rejections import Rejection, dotted, failure, status_details
@@ -65,8 +65,9 @@ class Policies:
         return self._bound
 
     def check(
-        self, write: AdmittedWrite, request_for: Callable[[ServedKind], Json], warnings: list[str]
-    ) -> None:
+        self, write: AdmittedWrite, request_for: Callable[[ServedKind], Json], authorize: Authorize,
+        warnings: list[str],
+    ) -> None:  # fmt: skip
         """Refuse a write that a policy denies; `request_for` returns its review in a version."""
         if write.served.full_name in EXEMPT:
             return
@@ -78,7 +79,7 @@ class Policies:
             names = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding"
             names += f" '{binding['metadata']['name']}'"
             for reason, message in self._failures(
-                policy["spec"], binding["spec"], request_for(version), write
+                policy["spec"], binding["spec"], request_for(version), authorize, write
             ):
                 if "Warn" in actions:
                     warnings.append(f"Validation failed for {names}: {message}")
@@ -103,7 +104,7 @@ class Policies:
         )
 
     def _failures(
-        self, policy: Json, binding: Json, request: Json, write: AdmittedWrite
+        self, policy: Json, binding: Json, request: Json, authorize: Authorize, write: AdmittedWrite
     ) -> Iterator[tuple[str, str]]:
         """Yield the reason and the message of each validation that fails."""
         ignores = policy.get("failurePolicy") == "Ignore"
@@ -119,16 +120,16 @@ class Policies:
                 "params": parameter,
                 "namespaceObject": self._namespace_object(write),
             }
-            variables["variables"] = _variable_values(objects_in(policy, "variables"), variables)
+            variables["variables"] = _variable_values(objects_in(policy, "variables"), variables, authorize)
             try:
-                if not conditions_hold(objects_in(policy, "matchConditions"), request):
+                if not conditions_hold(objects_in(policy, "matchConditions"), request, authorize):
                     continue
             except ConditionFailed as error:
                 if not ignores:
                     yield "Invalid", str(error)
                 continue
             for validation in objects_in(policy, "validations"):
-                if message := _failure_message(validation, variables, ignores=ignores):
+                if message := _failure_message(validation, variables, authorize, ignores=ignores):
                     yield validation.get("reason", "Invalid"), message
 
     def _params(self, policy: Json, binding: Json, write: AdmittedWrite) -> list[Any]:
@@ -156,12 +157,12 @@ class Policies:
         return None if stored is None else msgspec.json.decode(stored.data)
 
 
-def _variable_values(definitions: list[Json], variables: Json) -> Json:
+def _variable_values(definitions: list[Json], variables: Json, authorize: Authorize) -> Json:
     """Return the values of a policy's variables. A variable that failed is missing, so its uses fail, too."""
     values: Json = {}
     for definition in definitions:
         try:
-            value = evaluate_with(definition["expression"], {**variables, "variables": values})
+            value = evaluate_with(definition["expression"], {**variables, "variables": values}, authorize)
         except CannotEvaluate:
             continue
         if not isinstance(value, CelFailure):
@@ -169,11 +170,11 @@ def _variable_values(definitions: list[Json], variables: Json) -> Json:
     return values
 
 
-def _failure_message(validation: Json, variables: Json, *, ignores: bool) -> str:
+def _failure_message(validation: Json, variables: Json, authorize: Authorize, *, ignores: bool) -> str:
     """Return the message of a failed validation; empty if it holds."""
     expression: str = validation["expression"].strip()
     try:
-        result = evaluate_with(expression, variables)
+        result = evaluate_with(expression, variables, authorize)
         problem = f"resulted in error: {result.reason}" if isinstance(result, CelFailure) else ""
     except CannotEvaluate as error:
         result, problem = None, f"was not evaluated: {error}"
@@ -182,8 +183,9 @@ def _failure_message(validation: Json, variables: Json, *, ignores: bool) -> str
     if result is True:
         return ""
     if computed := validation.get("messageExpression"):
+        without_authorizer = {name: value for name, value in variables.items() if name != "authorizer"}
         try:
-            text = evaluate_with(computed, variables)
+            text = evaluate_with(computed, without_authorizer)
         except CannotEvaluate:
             text = None
         if isinstance(text, str) and text.strip() and "\n" not in text.strip():

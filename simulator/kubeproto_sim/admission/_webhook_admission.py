@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeproto.crd import Authorize
 from kubeproto.objects import PatchError, apply_json_patch, copy_json
 
 from .._rejections import Rejection, bad_request, forbidden_for
@@ -48,9 +49,11 @@ class WebhookAdmission:
         webhooks: WebhookHandlers,
         replies: Replies | None,
         user: Json,
+        authorize: Authorize,
         warnings: list[str],
     ) -> None:
         self.waited = 0.0
+        self._authorize = authorize
         self._policies = policies
         self._state = state
         self._hooks = hooks
@@ -87,7 +90,7 @@ class WebhookAdmission:
         def request_for(version: ServedKind) -> Json:
             return self._request(write, version, "")
 
-        self._policies.check(write, request_for, self._warnings)
+        self._policies.check(write, request_for, self._authorize, self._warnings)
         pending: list[WebhookCall] = []
         first_refusal: Rejection | None = None
         slowest, waited_before = 0.0, self.waited
@@ -116,7 +119,7 @@ class WebhookAdmission:
         if version is None or not conditions:
             return version
         try:
-            holds = conditions_hold(conditions, self._request(write, version, ""))
+            holds = conditions_hold(conditions, self._request(write, version, ""), self._authorize)
         except ConditionFailed as error:
             if hook.ignores_failures:
                 return None

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
+from kubeproto.crd import Authorize, CannotEvaluate, CelFailure, authorizer_value, evaluate_with
 from kubeproto.objects import Selector
 
 from .._state import ServerState
@@ -173,7 +173,7 @@ class ConditionFailed(Exception):
     """A match condition could not be evaluated."""
 
 
-def conditions_hold(conditions: list[Json], request: Json) -> bool:
+def conditions_hold(conditions: list[Json], request: Json, authorize: Authorize) -> bool:
     """Return whether all conditions hold. A false condition takes precedence over a condition that cannot be
     evaluated."""
     variables = admission_variables(request)
@@ -181,7 +181,7 @@ def conditions_hold(conditions: list[Json], request: Json) -> bool:
     for condition in conditions:
         expression: str = condition["expression"]
         try:
-            result = evaluate_with(expression, variables)
+            result = evaluate_with(expression, variables, authorize)
         except CannotEvaluate as error:
             errors.append(f"expression '{expression}' was not evaluated: {error}")
             continue
@@ -199,4 +199,17 @@ def admission_variables(request: Json) -> Json:
     request_variables = {
         name: value for name, value in request.items() if name not in ("object", "oldObject")
     }
-    return {"object": request["object"], "oldObject": request["oldObject"], "request": request_variables}
+    resource = request["resource"]
+    attributes = {
+        "group": resource["group"],
+        "resource": resource["resource"],
+        "subresource": request.get("subResource", ""),
+        "namespace": request.get("namespace", ""),
+        "name": request.get("name", ""),
+    }
+    return {
+        "object": request["object"],
+        "oldObject": request["oldObject"],
+        "request": request_variables,
+        "authorizer": authorizer_value(attributes),
+    }

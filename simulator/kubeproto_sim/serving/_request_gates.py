@@ -62,7 +62,7 @@ class RequestGateFactory:
             shared = self.chain
             self._admission = WebhookAdmission(
                 shared.state, shared.hooks, shared.policies, shared.webhooks, self._replies,
-                self.caller.user.info, self._warnings,
+                self.caller.user.info, self.caller.authorize, self._warnings,
             )  # fmt: skip
         return self._admission
 
