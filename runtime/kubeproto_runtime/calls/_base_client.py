@@ -158,8 +158,8 @@ class BaseClient(ClientCore):
                 return await self._exchange(request, timeout, idle)
             case Admit(deadline):
                 await self.admit(deadline)
-            case SleepUntil(time):
-                await anyio.sleep_until(time)
+            case SleepUntil(deadline):
+                await anyio.sleep_until(deadline)
             case Follow():
                 await self._follow(effect)
         return None

@@ -108,9 +108,9 @@ class BlockingBaseClient(ClientCore):
             with self._counting:
                 self.admission.waiting -= 1
 
-    def sleep_until(self, time: float) -> None:
+    def sleep_until(self, deadline: float) -> None:
         """Wait until a time on this client's clock."""
-        if (seconds := time - self.now()) > 0:
+        if (seconds := deadline - self.now()) > 0:
             self._sleep(seconds)
 
     def run(self, effects: Effects[T]) -> T:
@@ -127,8 +127,8 @@ class BlockingBaseClient(ClientCore):
                 return self._exchange(request, timeout, idle)
             case Admit(deadline):
                 self.admit(deadline)
-            case SleepUntil(time):
-                self.sleep_until(time)
+            case SleepUntil(deadline):
+                self.sleep_until(deadline)
             case Follow():
                 self._follow(effect)
         return None

@@ -56,7 +56,7 @@ class Admit(Struct, frozen=True):
 class SleepUntil(Struct, frozen=True):
     """Wait until a time on the clock of the client."""
 
-    time: float
+    deadline: float
 
 
 class Follow(Struct, frozen=True, kw_only=True):

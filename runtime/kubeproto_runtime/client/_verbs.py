@@ -258,14 +258,14 @@ class BoundApi(KindVerbs[K]):
     ) -> K:
         """Change an object. Repeat that if other clients change it at the same time.
 
-        `change` edits its argument. If the object does not exist, `create` returns a new one.
+        `change` edits its argument. If the object does not exist, `create` returns a new object.
         """
         return await self.client.run(update(self.client, self.requests, name, change, **options))
 
     async def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
         """Write a status if it differs from the current one.
 
-        Only changed fields are sent, so several writers of one status do not undo each other's fields. A
+        Only changed fields are sent, so several writers of a status do not undo each other's fields. A
         changed list is sent as a whole, with the version of `obj`. Raise `Conflict` if it has changed since.
         """
         return await self.client.run(
@@ -297,7 +297,7 @@ class BoundTables(Generic[K]):
         self.requests = requests
 
     async def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Table:
-        """Read one object as a table of one row."""
+        """Read an object as a table with a single row."""
         request = self.requests.get(name, resource_version=resource_version, timeout=timeout)
         return (await self.client.call(request)).value
 

@@ -1,4 +1,4 @@
-"""Several controllers in one process: start and end, leader election, health and metrics pages."""
+"""Several controllers in a process: start and end, leader election, health and metrics pages."""
 
 from ._description import FollowedKind, ProgramDescription
 from ._election import Election

@@ -1,4 +1,4 @@
-"""The debug page: a `DebugState` as one HTML document, which loads no other file and runs no script.
+"""The debug page: a `DebugState` as an HTML document, which loads no other file and runs no script.
 
 It reloads itself, and uses the colour scheme of the browser, light or dark.
 """

@@ -25,8 +25,8 @@ class MonotonicClock(Protocol):
         """The time."""
         ...
 
-    async def sleep_until(self, at: float) -> None:
-        """Return at that time."""
+    async def sleep_until(self, deadline: float) -> None:
+        """Return at this time."""
         ...
 
 
@@ -42,9 +42,9 @@ class LoopClock:
             self._read = loop_clock()
         return self._read()
 
-    async def sleep_until(self, at: float) -> None:
-        """Return at that time."""
-        await anyio.sleep_until(at)
+    async def sleep_until(self, deadline: float) -> None:
+        """Return at this time."""
+        await anyio.sleep_until(deadline)
 
 
 class BootClock:
@@ -58,9 +58,9 @@ class BootClock:
         """The time."""
         return _boot_time()
 
-    async def sleep_until(self, at: float) -> None:
-        """Return at that time. The timers of the event loop would not count the suspension."""
-        while (seconds := at - _boot_time()) > 0:
+    async def sleep_until(self, deadline: float) -> None:
+        """Return at this time. The timers of the event loop would not count the suspension."""
+        while (seconds := deadline - _boot_time()) > 0:
             await anyio.sleep(min(seconds, 1.0))
 
 

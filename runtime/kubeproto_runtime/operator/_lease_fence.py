@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class LeaseFence:
-    """Refuses the writes of the tasks of one operator once its election no longer holds the lease."""
+    """Refuses the writes of the tasks of an operator when its election no longer holds the lease."""
 
     def __init__(self, election: Election) -> None:
         self._election = election

@@ -1,4 +1,4 @@
-"""`Operator`: runs several controllers in one process, from start to stop.
+"""`Operator`: runs several controllers in a process, from start to stop.
 
     outer: health, signals, caches ──────────────────────────────────────────────►│
       inner: sources of each controller ─────────────────────────────────────────►│

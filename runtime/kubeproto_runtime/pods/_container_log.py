@@ -1,4 +1,4 @@
-"""`ContainerLog`: the log of one container, through restarts and lost connections; drives `log_tail`."""
+"""`ContainerLog`: the log of a container, through restarts and lost connections; drives `log_tail`."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _is_log(streamed: ResponseStream[bytes]) -> bool:
 
 
 class ContainerLog:
-    """Reads the log of one container and delivers its lines; `deliver` waits for a reader."""
+    """Reads the log of a container and delivers its lines; `deliver` waits for a reader."""
 
     def __init__(
         self,

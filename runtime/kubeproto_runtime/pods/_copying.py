@@ -59,7 +59,7 @@ async def copy_from(
     remote = _Container(client, pod, namespace, container)
     parent, name = _split(source)
     path = Path(target)
-    # Unlike the method of a path, this is False where the path cannot be read: writing it says why.
+    # Unlike the method of a path, this is False where the path cannot be read: writing it raises the reason.
     if os.path.isdir(path) and await remote.test("-f", source):
         path /= name
     extraction = Extraction(name, path)

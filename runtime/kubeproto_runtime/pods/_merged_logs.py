@@ -1,7 +1,7 @@
-"""`MergedLogs`: the lines of many containers as one iterator, in the order of their arrival.
+"""`MergedLogs`: the lines of many containers as a single iterator, in the order of their arrival.
 
-Only one chunk of each container is read ahead, so that a slow reader slows down the servers and does not fill
-the memory. Pods are watched if their logs are followed: containers that start later are added, restarted
+Only a single chunk of each container is read ahead, so that a slow reader slows down the servers and does not
+fill the memory. Pods are watched if their logs are followed: containers that start later are added, restarted
 containers continue, and each line is returned exactly once.
 """
 

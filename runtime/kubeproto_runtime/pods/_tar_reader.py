@@ -31,7 +31,7 @@ class TarReader:
     """Converts bytes to members. A member is a `TarInfo`, followed by the chunks of its content."""
 
     def __init__(self) -> None:
-        self.ended = False  # the end of the archive was read
+        self.finished = False  # the end of the archive was read
         self._buffer = bytearray()
         self._content_left = 0  # bytes of the content
         self._padding = 0
@@ -41,14 +41,14 @@ class TarReader:
     @property
     def complete(self) -> bool:
         """Whether the archive has ended, and not in the middle of a member."""
-        return self.ended and not self._content_left
+        return self.finished and not self._content_left
 
     def feed(self, data: bytes) -> Iterator[tarfile.TarInfo | bytes]:
         """Process the next bytes, and yield their members. Raise `RemoteProtocolError` for invalid bytes."""
-        if self.ended:
+        if self.finished:
             return  # tar pads its last record with zeros
         self._buffer += data
-        while not self.ended:
+        while not self.finished:
             if self._content_left:
                 chunk = bytes(self._buffer[: self._content_left])
                 del self._buffer[: len(chunk)]
@@ -67,7 +67,7 @@ class TarReader:
             del self._buffer[: self._padding + BLOCK]
             self._padding = 0
             if block == _EMPTY:
-                self.ended = True
+                self.finished = True
             elif (member := self._parse_header(block)) is not None:
                 yield member
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._sources import KindSource
 
-# Changes that are processed in one step of the event loop: a thousand take one or two milliseconds.
+# Changes that are processed in a single step of the event loop: a thousand take one or two milliseconds.
 _MAX_STEP: Final = 1000
 
 # A trigger is usually a connection to another system, which recovers within a minute or so.
@@ -29,7 +29,7 @@ _TRIGGER_BACKOFF: Final = ExponentialBackoff(1.0, 60.0)
 
 
 class KeyFeed:
-    """Adds keys to the queue of one controller, and wakes its workers."""
+    """Adds keys to the queue of a controller, and wakes its workers."""
 
     def __init__(
         self,

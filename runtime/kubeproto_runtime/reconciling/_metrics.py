@@ -30,7 +30,7 @@ _MAX_SLOWEST: Final = 10  # a person reads no more
 
 
 class ReconcileStats:
-    """The outcomes of the runs of one controller."""
+    """The outcomes of the runs of a controller."""
 
     __slots__ = (
         "conflicts", "counts", "failed", "requeued", "seconds",
@@ -84,7 +84,7 @@ class SlowestRuns:
 
 
 class ControllerStats:
-    """The metrics of one controller at one moment."""
+    """The metrics of a controller at a moment."""
 
     __slots__ = ("concurrency", "name", "own_writes", "queue", "running", "stats")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ShownWrites:
-    """Drives `OwnWrites` for one controller, with the progress of its caches and a time limit."""
+    """Drives `OwnWrites` for a controller, with the progress of its caches and a time limit."""
 
     def __init__(
         self, queue: WorkQueue[str], wake_workers: Callable[[], None], read_clock: Callable[[], float]

@@ -33,7 +33,7 @@ def patch_status(
 ) -> Effects[K]:
     """Write a status if it differs from the status of the object.
 
-    Only changed fields are sent, so several writers of one status do not undo each other's fields. A changed
+    Only changed fields are sent, so several writers of a status do not undo each other's fields. A changed
     list is sent as a whole, with the version of `obj`. Raise `Conflict` if `obj` has changed since then.
     """
     old_status: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
