@@ -1,4 +1,4 @@
-"""Caches: one cache for the same arguments, what it tells and to whom, and how it begins and ends."""
+"""Tests of `Caches`: shared caches, their start and end, versions, listeners, gaps and transforms."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ __all__ = ["go"]
 
 
 class Page(kp.Object[dict[str, Any], None], group="example.com", version="v1", plural="pages"):
-    """A kind that nobody has installed."""
+    """A kind whose definition is not installed."""
 
 
-def told(batches: list[list[Change[Book]]]) -> list[tuple[str, str]]:
+def changes_of(batches: list[list[Change[Book]]]) -> list[tuple[str, str]]:
     return [(change.type, change.key) for batch in batches for change in batch]
 
 
 async def failure_of(work: Callable[[], Awaitable[None]]) -> BaseException | None:
-    """The one error that this ends with."""
+    """Return the error that a function raises, without the groups around it."""
     try:
         await work()
     except BaseException as error:
-        found = error
-        while (within := getattr(found, "exceptions", None)) is not None:
-            [found] = within
-        return found
+        leaf = error
+        while (errors := getattr(leaf, "exceptions", None)) is not None:
+            [leaf] = errors
+        return leaf
     return None
 
 
-# One cache
+# Shared caches
 
 
 def test_the_same_arguments_give_the_same_cache_and_one_watch(go: Go) -> None:
@@ -69,7 +69,7 @@ def test_the_same_arguments_give_the_same_cache_and_one_watch(go: Go) -> None:
     go(main)
 
 
-def test_ca_01_a_cache_begins_when_it_is_first_asked_for_also_before_its_context(go: Go) -> None:
+def test_ca_01_the_first_call_creates_a_cache_even_before_the_caches_are_entered(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -81,21 +81,21 @@ def test_ca_01_a_cache_begins_when_it_is_first_asked_for_also_before_its_context
                 late = caches.cache(ConfigMap)
                 assert (late.synced, late.version) == (False, "")
                 await late.wait_synced()
-            assert "moby" in [one.metadata.name for one in early]
+            assert "moby" in [obj.metadata.name for obj in early]
 
     go(main)
 
 
-def test_ca_05_each_reader_has_an_object_of_his_own(go: Go) -> None:
+def test_ca_05_each_reader_gets_a_separate_object(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
             await books.wait_synced()
-            mine, [other] = books.get("moby", "default"), list(books)
-            assert mine is not None
-            mine.spec.title = "spoilt"
+            changed, [other] = books.get("moby", "default"), list(books)
+            assert changed is not None
+            changed.spec.title = "changed"
             assert other.spec.title == "Moby-Dick"
             assert books.get("moby", "default") == other
             with pytest.raises(kp.LocalProtocolError, match=r"use get\('moby', namespace\)"):
@@ -111,7 +111,7 @@ def test_ca_05_each_reader_has_an_object_of_his_own(go: Go) -> None:
     go(main)
 
 
-def test_ca_06_a_cache_of_one_namespace_refuses_others_and_holds_cluster_scoped_kinds(go: Go) -> None:
+def test_ca_06_a_cache_of_a_namespace_refuses_other_namespaces(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -128,7 +128,7 @@ def test_ca_06_a_cache_of_one_namespace_refuses_others_and_holds_cluster_scoped_
     go(main)
 
 
-def test_ca_08_a_dropped_cache_can_be_read_and_asked_for_anew(go: Go) -> None:
+def test_ca_08_a_dropped_cache_can_be_read_and_replaced_by_a_new_cache(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -138,18 +138,18 @@ def test_ca_08_a_dropped_cache_can_be_read_and_asked_for_anew(go: Go) -> None:
             caches.drop(first)
             await anyio.sleep(1)
             assert (len(cluster.watches), first.closed, len(first)) == (0, True, 1)
-            again = caches.cache(Book)
-            assert again is not first
-            await again.wait_synced()
-            assert len(again) == 1
+            second = caches.cache(Book)
+            assert second is not first
+            await second.wait_synced()
+            assert len(second) == 1
 
     go(main)
 
 
-# What a server does
+# Versions and waiting
 
 
-def test_a_definition_that_is_missing_is_said_at_the_start(go: Go) -> None:
+def test_a_missing_definition_is_an_error_of_wait_synced(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client, Caches(client) as caches:
             with pytest.raises(KindNotServed, match=r"the definition of Page .* is not installed"):
@@ -159,7 +159,7 @@ def test_a_definition_that_is_missing_is_said_at_the_start(go: Go) -> None:
     go(main)
 
 
-def test_a_definition_may_be_waited_for(go: Go) -> None:
+def test_wait_synced_may_wait_for_a_definition(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client, Caches(client) as caches:
@@ -174,9 +174,7 @@ def test_a_definition_may_be_waited_for(go: Go) -> None:
     go(main)
 
 
-def test_si_05_what_goes_wrong_is_logged_once_and_its_end_is_seen(
-    go: Go, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_si_05_repeated_failures_are_logged_once(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster, script=[sim.Fail(), sim.Fail(), sim.Fail()])
@@ -185,8 +183,8 @@ def test_si_05_what_goes_wrong_is_logged_once_and_its_end_is_seen(
 
     with caplog.at_level(logging.WARNING, "kubeproto.cache"):
         go(main)
-    [said] = caplog.messages
-    assert said.startswith("books.example.com/v1: ")
+    [message] = caplog.messages
+    assert message.startswith("books.example.com/v1: ")
 
 
 def test_a_failure_that_comes_again_after_a_list_is_logged_again(
@@ -220,7 +218,7 @@ def test_ca_02_waiting_for_the_first_snapshot_can_be_cancelled(go: Go) -> None:
     go(main)
 
 
-def test_one_s_own_writes_are_read_after_reached(go: Go) -> None:
+def test_reached_waits_for_own_writes(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -231,9 +229,9 @@ def test_one_s_own_writes_are_read_after_reached(go: Go) -> None:
             moby.spec.title = "The Whale"
             version = (await client.api(Book).replace(moby)).metadata.resource_version
             await books.reached(version)
-            seen = books.get("moby", "default")
-            assert seen is not None
-            assert (seen.spec.title, seen.metadata.resource_version) == ("The Whale", version)
+            cached = books.get("moby", "default")
+            assert cached is not None
+            assert (cached.spec.title, cached.metadata.resource_version) == ("The Whale", version)
             await books.reached("1")
             with pytest.raises(kp.DeadlineExceeded, match="version 999 has not arrived within 9 s, although"):
                 await books.reached("999", timeout=9)
@@ -242,32 +240,32 @@ def test_one_s_own_writes_are_read_after_reached(go: Go) -> None:
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_who_waits_is_told_that_the_cache_has_been_closed(go: Go, live: bool) -> None:
+def test_closing_a_cache_ends_its_waits_with_an_error(go: Go, live: bool) -> None:
     async def main() -> None:
-        cluster, ended = library(), list[tuple[float, BaseException | None]]()
+        cluster, outcomes = library(), list[tuple[float, BaseException | None]]()
         faults = sim.Faults(cluster, script=[] if live else [sim.RefuseConnection()] * 1000)
         async with simulated(cluster, faults=faults) as client, anyio.create_task_group() as tasks:
             async with Caches(client) as caches:
                 books = caches.cache(Book)
 
                 async def wait() -> None:
-                    found = await failure_of(lambda: books.reached("999", timeout=600))
-                    ended.append((anyio.current_time(), found))
+                    error = await failure_of(lambda: books.reached("999", timeout=600))
+                    outcomes.append((anyio.current_time(), error))
 
                 tasks.start_soon(wait)
                 await anyio.sleep(5)
-                assert (books.synced, ended) == (live, [])
+                assert (books.synced, outcomes) == (live, [])
             closed_at = anyio.current_time()
             await anyio.sleep(1)
-            [(at, error)] = ended
-            assert at == closed_at
+            [(ended_at, error)] = outcomes
+            assert ended_at == closed_at
             assert isinstance(error, kp.LocalProtocolError)
             assert "its caches have been closed" in str(error)
 
     go(main)
 
 
-def test_who_waits_for_a_version_is_woken_by_a_server_that_was_set_back(go: Go) -> None:
+def test_a_restored_server_ends_a_wait_for_a_version(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         backup = cluster.snapshot()
@@ -286,19 +284,19 @@ def test_who_waits_for_a_version_is_woken_by_a_server_that_was_set_back(go: Go) 
                 tasks.start_soon(wait)
                 await anyio.sleep(5)
                 assert reached == []
-                set_back_at = anyio.current_time()
+                restored_at = anyio.current_time()
                 cluster.restore(backup)
                 books.refresh()
                 await client.until(lambda: books.version == str(backup.version))
                 await anyio.sleep(1)
                 assert len(reached) == 1
-                assert reached[0] - set_back_at < 60
+                assert reached[0] - restored_at < 60
                 tasks.cancel_scope.cancel()
 
     go(main)
 
 
-def test_a_version_that_a_restored_server_gives_again_is_waited_for_again(go: Go) -> None:
+def test_a_wait_for_a_version_that_a_restored_server_assigns_again_waits_again(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         backup = cluster.snapshot()
@@ -322,7 +320,7 @@ def test_a_version_that_a_restored_server_gives_again_is_waited_for_again(go: Go
 
 
 class Earliest(Random):
-    """Sends each request at the first moment at which it may be sent."""
+    """A source of randomness without jitter: each request is sent at its earliest time."""
 
     def uniform(self, a: float, b: float) -> float:
         return a
@@ -356,7 +354,7 @@ def test_a_refresh_at_the_moment_of_another_request_replaces_it(go: Go) -> None:
     go(main)
 
 
-def test_si_12_a_cache_says_how_it_stands_before_while_and_after(go: Go) -> None:
+def test_si_12_a_cache_reports_its_state_before_during_and_after_its_context(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
@@ -382,30 +380,30 @@ def test_si_12_a_cache_says_how_it_stands_before_while_and_after(go: Go) -> None
 # Listeners
 
 
-def test_si_16_a_listener_first_gets_the_snapshot_and_then_what_changes(go: Go) -> None:
+def test_si_16_a_listener_gets_the_snapshot_and_then_the_changes(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
-            before: list[list[Change[Book]]] = []
-            after: list[list[Change[Book]]] = []
-            books.listen(before.append)
+            early_batches: list[list[Change[Book]]] = []
+            late_batches: list[list[Change[Book]]] = []
+            books.listen(early_batches.append)
             await books.wait_synced()
-            books.listen(after.append)
-            assert told(before) == told(after) == [("ADDED", "default/moby")]
-            assert before[0][0].initial
-            assert after[0][0].initial
+            books.listen(late_batches.append)
+            assert changes_of(early_batches) == changes_of(late_batches) == [("ADDED", "default/moby")]
+            assert early_batches[0][0].initial
+            assert late_batches[0][0].initial
             cluster.put(book("emma"))
             cluster.remove(Book, "moby")
             await anyio.sleep(1)
-            assert told(before) == told(after)
-            assert told(after)[1:] == [("ADDED", "default/emma"), ("DELETED", "default/moby")]
+            assert changes_of(early_batches) == changes_of(late_batches)
+            assert changes_of(late_batches)[1:] == [("ADDED", "default/emma"), ("DELETED", "default/moby")]
 
     go(main)
 
 
-def test_si_03_a_listener_that_comes_at_any_moment_sees_everything_once(go: Go) -> None:
+def test_si_03_a_listener_that_is_added_at_any_moment_gets_each_object_once(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for number in range(20):
@@ -420,65 +418,65 @@ def test_si_03_a_listener_that_comes_at_any_moment_sees_everything_once(go: Go) 
                 await anyio.sleep(0)
             await anyio.sleep(1)
             for listener in listeners:
-                assert sorted(told(listener)) == sorted(
+                assert sorted(changes_of(listener)) == sorted(
                     ("ADDED", f"default/b{number}") for number in range(40)
                 )
 
     go(main)
 
 
-def test_si_07_si_09_si_10_si_15_a_listener_is_ended_alone_and_twice_is_harmless(go: Go) -> None:
+def test_si_07_si_09_si_10_si_15_a_listener_is_removed_alone_and_may_be_removed_twice(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
-            got: list[list[Change[Book]]] = []
-            ends = [books.listen(got.append), books.listen(got.append)]
+            batches: list[list[Change[Book]]] = []
+            removers = [books.listen(batches.append), books.listen(batches.append)]
             await books.wait_synced()
             cluster.put(book("a"))
             await anyio.sleep(1)
-            assert told(got) == [("ADDED", "default/a")] * 2
-            ends[0]()
-            ends[0]()
+            assert changes_of(batches) == [("ADDED", "default/a")] * 2
+            removers[0]()
+            removers[0]()
             cluster.put(book("b"))
             await anyio.sleep(1)
-            assert told(got)[2:] == [("ADDED", "default/b")]
+            assert changes_of(batches)[2:] == [("ADDED", "default/b")]
 
     go(main)
 
 
-def test_si_18_a_listener_may_end_another_while_both_are_told(go: Go) -> None:
+def test_si_18_a_listener_may_remove_another_during_a_notification(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
-            got: list[list[Change[Book]]] = []
-            books.listen(lambda changes: end())
-            end = books.listen(got.append)
+            batches: list[list[Change[Book]]] = []
+            books.listen(lambda changes: remove())
+            remove = books.listen(batches.append)
             cluster.put(book())
             await books.wait_synced()
-            assert got == []
+            assert batches == []
 
     go(main)
 
 
-def test_si_13_si_14_what_is_closed_is_not_listened_to_and_ending_that_is_harmless(go: Go) -> None:
+def test_si_13_si_14_a_closed_cache_accepts_no_listener_and_allows_to_remove_one(go: Go) -> None:
     async def main() -> None:
         async with simulated(library()) as client:
             async with Caches(client) as caches:
                 books = caches.cache(Book)
-                end = books.listen(lambda changes: None)
-            end()
+                remove = books.listen(lambda changes: None)
+            remove()
             with pytest.raises(kp.LocalProtocolError, match="not cached any more"):
                 books.listen(lambda changes: None)
 
     go(main)
 
 
-def test_si_17_a_listener_that_fails_ends_all_caches_and_the_others_are_told(go: Go) -> None:
+def test_si_17_a_failing_listener_ends_all_caches_after_the_others_are_notified(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        got: list[list[Change[Book]]] = []
+        batches: list[list[Change[Book]]] = []
 
         def fail(changes: list[Change[Book]]) -> None:
             raise kp.NotFound(kp.Status(message="mine"))
@@ -488,20 +486,20 @@ def test_si_17_a_listener_that_fails_ends_all_caches_and_the_others_are_told(go:
                 books = caches.cache(Book)
                 await books.wait_synced()
                 books.listen(fail)
-                books.listen(got.append)
+                books.listen(batches.append)
                 cluster.put(book())
                 await anyio.sleep(60)
 
         error = await failure_of(read)
         assert isinstance(error, RuntimeError)
         assert str(error).startswith("a listener of books.example.com/v1 has failed: NotFound(")
-        assert told(got) == [("ADDED", "default/moby")]
+        assert changes_of(batches) == [("ADDED", "default/moby")]
         assert cluster.watches == []
 
     go(main)
 
 
-def test_a_listener_may_ask_for_a_relist(go: Go) -> None:
+def test_a_listener_may_refresh_its_cache(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
@@ -520,38 +518,38 @@ def test_a_listener_may_ask_for_a_relist(go: Go) -> None:
 # Gaps
 
 
-def test_si_04_after_a_gap_only_what_changed_is_told_with_deletions(go: Go) -> None:
+def test_si_04_after_a_gap_listeners_get_only_the_changes_including_deletions(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        for name in ("stays", "changes", "goes"):
+        for name in ("unchanged", "changed", "deleted"):
             cluster.put(book(name))
         faults = sim.Faults(cluster)
         async with simulated(cluster, faults=faults) as client, Caches(client) as caches:
             books = caches.cache(Book)
             await books.wait_synced()
-            got: list[list[Change[Book]]] = []
-            books.listen(got.append)
-            got.clear()
+            batches: list[list[Change[Book]]] = []
+            books.listen(batches.append)
+            batches.clear()
             faults.script += [sim.RefuseConnection()] * 3
             cluster.end_watches()
-            cluster.put(book("comes"))
-            cluster.put(book("changes", title="new"))
-            cluster.remove(Book, "goes")
+            cluster.put(book("new"))
+            cluster.put(book("changed", title="new"))
+            cluster.remove(Book, "deleted")
             cluster.compact()
             await anyio.sleep(120)
-            assert sorted(told(got)) == [
-                ("ADDED", "default/comes"),
-                ("DELETED", "default/goes"),
-                ("MODIFIED", "default/changes"),
+            assert sorted(changes_of(batches)) == [
+                ("ADDED", "default/new"),
+                ("DELETED", "default/deleted"),
+                ("MODIFIED", "default/changed"),
             ]
-            [gone] = [change for batch in got for change in batch if change.type == "DELETED"]
-            assert gone.assumed
-            assert gone.object.spec.title == "Moby-Dick"
+            [deletion] = [change for batch in batches for change in batch if change.type == "DELETED"]
+            assert deletion.assumed
+            assert deletion.object.spec.title == "Moby-Dick"
 
     go(main)
 
 
-def test_readers_keep_the_old_snapshot_while_a_new_one_comes(go: Go) -> None:
+def test_readers_keep_the_old_snapshot_until_the_new_snapshot_is_complete(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for number in range(30):
@@ -561,69 +559,68 @@ def test_readers_keep_the_old_snapshot_while_a_new_one_comes(go: Go) -> None:
             books = caches.cache(Book, settings=settings)
             await books.wait_synced()
             sizes = {len(books)}
-            emitted: list[list[Change[Book]]] = []
-            books.listen(emitted.append)
-            emitted.clear()
+            batches: list[list[Change[Book]]] = []
+            books.listen(batches.append)
+            batches.clear()
             books.refresh()
             while not books.sync_status.live or anyio.current_time() < 5:
                 sizes.add(len(books))
                 await anyio.sleep(0.001)
-            assert (sizes, emitted) == ({30}, [])
+            assert (sizes, batches) == ({30}, [])
 
     go(main)
 
 
-# What is kept
+# Transforms and limits
 
 
-def test_managed_fields_are_kept_only_if_wanted_and_versions_stay(go: Go) -> None:
+def test_managed_fields_are_cached_only_on_request_and_versions_always(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
             written = await client.api(Book).create(book())
             assert written.metadata.managed_fields
-            for cache, kept in ((caches.cache(Book), False), (caches.cache(Book, managed_fields=True), True)):
+            cases = ((caches.cache(Book), False), (caches.cache(Book, managed_fields=True), True))
+            for cache, has_managed_fields in cases:
                 await cache.wait_synced()
-                seen = cache.get("moby", "default")
-                assert seen is not None
-                assert bool(seen.metadata.managed_fields) is kept
-                assert seen.metadata.resource_version == written.metadata.resource_version
-                assert seen.spec == written.spec
+                cached = cache.get("moby", "default")
+                assert cached is not None
+                assert bool(cached.metadata.managed_fields) is has_managed_fields
+                assert cached.metadata.resource_version == written.metadata.resource_version
+                assert cached.spec == written.spec
 
     go(main)
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-def test_r_32_si_06_ca_07_a_transform_is_done_once_to_each_object_and_readers_see_its_work(
-    go: Go, streaming: bool
-) -> None:
+def test_r_32_si_06_ca_07_a_transform_is_called_once_for_each_object(go: Go, streaming: bool) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
         cluster.put(book("b"))
-        done: list[bytes] = []
+        transformed: list[bytes] = []
 
-        def shout(raw: bytes) -> bytes:
-            done.append(raw)
+        def to_upper(raw: bytes) -> bytes:
+            transformed.append(raw)
             return raw.replace(b"Moby-Dick", b"MOBY-DICK")
 
         async with simulated(cluster) as client, Caches(client) as caches:
             settings = resync.Settings(streaming=streaming)
-            books = caches.cache(Book, transform=shout, settings=settings)
-            plain = caches.cache(Book)
+            books = caches.cache(Book, transform=to_upper, settings=settings)
+            untransformed = caches.cache(Book)
             await books.wait_synced()
-            await plain.wait_synced()
-            assert len(done) == 2
+            await untransformed.wait_synced()
+            assert len(transformed) == 2
             cluster.put(book("c"))
             await anyio.sleep(1)
-            assert [one.spec.title for one in books] == ["MOBY-DICK"] * 3
-            assert [one.spec.title for one in plain] == ["Moby-Dick"] * 3
-            assert len(done) == 3
+            assert [obj.spec.title for obj in books] == ["MOBY-DICK"] * 3
+            assert [obj.spec.title for obj in untransformed] == ["Moby-Dick"] * 3
+            assert len(transformed) == 3
 
     go(main)
 
 
-def test_a_transform_that_fails_leaves_the_object_as_it_came_and_is_said_once(
+def test_an_object_whose_transform_fails_is_cached_unchanged_and_the_failure_is_logged_once(
     go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
@@ -637,21 +634,23 @@ def test_a_transform_that_fails_leaves_the_object_as_it_came_and_is_said_once(
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book, transform=fail)
             await books.wait_synced()
-            assert [one.spec.title for one in books] == ["Moby-Dick"] * 3
+            assert [obj.spec.title for obj in books] == ["Moby-Dick"] * 3
 
     go(main)
-    [said] = caplog.messages
-    assert said == "books.example.com/v1: a transform failed; objects for which it fails are cached unchanged"
+    [message] = caplog.messages
+    assert (
+        message == "books.example.com/v1: a transform failed; objects for which it fails are cached unchanged"
+    )
 
 
 @pytest.mark.parametrize(
-    ("most", "why"),
+    ("limits", "message"),
     [
         ({"max_objects": 2}, "the cache of Book exceeds max_objects=2"),
         ({"max_bytes": 1000}, "exceeds max_bytes=1000"),
     ],
 )
-def test_a_cache_that_grows_too_large_ends_with_a_clear_error(go: Go, most: Any, why: str) -> None:
+def test_a_cache_that_exceeds_a_limit_ends_with_store_full(go: Go, limits: Any, message: str) -> None:
     async def main() -> None:
         cluster = library()
         for name in ("a", "b"):
@@ -659,19 +658,19 @@ def test_a_cache_that_grows_too_large_ends_with_a_clear_error(go: Go, most: Any,
 
         async def read() -> None:
             async with simulated(cluster) as client, Caches(client) as caches:
-                books = caches.cache(Book, **most)
+                books = caches.cache(Book, **limits)
                 await books.wait_synced()
                 cluster.put(book("c", title="c" * 600))
                 await anyio.sleep(60)
 
         error = await failure_of(read)
         assert isinstance(error, StoreFull)
-        assert why in str(error)
+        assert message in str(error)
 
     go(main)
 
 
-def test_metadata_alone_is_asked_for_and_kept(go: Go) -> None:
+def test_a_cache_of_metadata_requests_and_stores_only_metadata(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -685,7 +684,7 @@ def test_metadata_alone_is_asked_for_and_kept(go: Go) -> None:
     go(main)
 
 
-def test_a_callback_learns_when_a_cache_is_no_longer_live_and_when_it_is_again(go: Go) -> None:
+def test_a_callback_is_notified_when_a_cache_stops_and_begins_to_be_live(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster)
@@ -693,11 +692,11 @@ def test_a_callback_learns_when_a_cache_is_no_longer_live_and_when_it_is_again(g
             books = caches.cache(Book)
             await books.wait_synced()
             await anyio.sleep(1)
-            seen: list[bool] = []
-            books.notify(lambda: seen.append(books.sync_status.live))
+            live: list[bool] = []
+            books.notify(lambda: live.append(books.sync_status.live))
             faults.script.append(sim.RefuseConnection())
             cluster.end_watches()
             await anyio.sleep(60)
-            assert (seen[0], seen[-1]) == (False, True)
+            assert (live[0], live[-1]) == (False, True)
 
     go(main)

@@ -1,4 +1,4 @@
-"""Indexes and views: what is found where, and what a change is to those who see only a part."""
+"""Indexes and views: their objects, and the changes that the listeners of a view get."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from kubeproto_runtime.testing import simulated
 __all__ = ["go"]
 
 
-def authors(one: Book) -> list[str]:
-    return one.spec.authors
+def authors(obj: Book) -> list[str]:
+    return obj.spec.authors
 
 
-def titles(one: Book) -> list[str]:
-    return [one.spec.title]
+def titles(obj: Book) -> list[str]:
+    return [obj.spec.title]
 
 
-def in_(namespace: str, name: str, **spec: object) -> Book:
-    one = book(name, **spec)
-    one.metadata.namespace = namespace
-    return one
+def book_in(namespace: str, name: str, **spec: object) -> Book:
+    obj = book(name, **spec)
+    obj.metadata.namespace = namespace
+    return obj
 
 
 def labelled(name: str, **labels: str) -> Book:
-    one = book(name)
-    one.metadata.labels = labels
-    return one
+    obj = book(name)
+    obj.metadata.labels = labels
+    return obj
 
 
-def names(found: list[Book]) -> list[str]:
-    return sorted(one.metadata.name for one in found)
+def names(books: list[Book]) -> list[str]:
+    return sorted(obj.metadata.name for obj in books)
 
 
-def told(batches: list[list[Change[Book]]]) -> list[tuple[str, str]]:
-    return [(one.type, one.key.removeprefix("default/")) for batch in batches for one in batch]
+def changes_of(batches: list[list[Change[Book]]]) -> list[tuple[str, str]]:
+    return [(change.type, change.key.removeprefix("default/")) for batch in batches for change in batch]
 
 
 def test_s_01_s_02_s_03_an_index_follows_the_changes(go: Go) -> None:
@@ -73,19 +73,19 @@ def test_s_01_s_02_s_03_an_index_follows_the_changes(go: Go) -> None:
     go(main)
 
 
-def test_s_05_an_index_may_be_by_anything_and_be_added_late(go: Go) -> None:
+def test_s_05_an_index_may_use_any_function_and_be_added_late(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        one = book("a")
-        one.metadata.annotations = {"shelf": "3"}
-        cluster.put(one)
+        annotated = book("a")
+        annotated.metadata.annotations = {"shelf": "3"}
+        cluster.put(annotated)
         cluster.put(book("b"))
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
             await books.wait_synced()
 
-            def shelf(each: Book) -> list[str]:
-                return [text for key, text in each.metadata.annotations.items() if key == "shelf"]
+            def shelf(obj: Book) -> list[str]:
+                return [text for key, text in obj.metadata.annotations.items() if key == "shelf"]
 
             books.add_index("shelf", shelf)
             books.add_index("shelf", shelf)
@@ -98,7 +98,7 @@ def test_s_05_an_index_may_be_by_anything_and_be_added_late(go: Go) -> None:
     go(main)
 
 
-def test_what_an_index_fails_for_is_left_out_said_once_and_cached(
+def test_an_object_for_which_an_index_fails_is_omitted_logged_once_and_cached(
     go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
@@ -107,7 +107,7 @@ def test_what_an_index_fails_for_is_left_out_said_once_and_cached(
             cluster.put(book(name, authors=[] if name != "c" else ["x"]))
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
-            books.add_index("first", lambda one: [one.spec.authors[0]])
+            books.add_index("first", lambda obj: [obj.spec.authors[0]])
             await books.wait_synced()
             assert (len(books), names(books.by_index("first", "x"))) == (3, ["c"])
             assert books.failed_in("first") == dict.fromkeys(
@@ -120,33 +120,33 @@ def test_what_an_index_fails_for_is_left_out_said_once_and_cached(
 
     with caplog.at_level(logging.WARNING, "kubeproto.cache"):
         go(main)
-    [said] = caplog.messages
-    assert said == "index 'first': the function failed for default/a, which is omitted"
+    [message] = caplog.messages
+    assert message == "index 'first': the function failed for default/a, which is omitted"
 
 
-def test_listeners_find_the_indexes_up_to_date(go: Go) -> None:
+def test_indexes_are_updated_before_listeners_are_called(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client, Caches(client) as caches:
             books: Cache[Book] = caches.cache(Book)
             books.add_index("author", authors)
-            found: list[list[str]] = []
-            books.listen(lambda changes: found.append(names(books.by_index("author", "x"))))
+            indexed: list[list[str]] = []
+            books.listen(lambda changes: indexed.append(names(books.by_index("author", "x"))))
             await books.wait_synced()
             cluster.put(book("a", authors=["x"]))
             await anyio.sleep(1)
-            assert found == [["a"]]
+            assert indexed == [["a"]]
 
     go(main)
 
 
-def test_ca_03_views_are_by_namespace_labels_and_several_indexes_at_once(go: Go) -> None:
+def test_ca_03_views_select_by_namespace_labels_and_several_indexes(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.namespace("other")
-        cluster.put(in_("default", "a", authors=["x"], title="t"))
-        cluster.put(in_("default", "b", authors=["x"], title="u"))
-        cluster.put(in_("other", "c", authors=["x"], title="t"))
+        cluster.put(book_in("default", "a", authors=["x"], title="t"))
+        cluster.put(book_in("default", "b", authors=["x"], title="u"))
+        cluster.put(book_in("other", "c", authors=["x"], title="t"))
         cluster.put(labelled("d", genre="sea"))
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
@@ -159,9 +159,9 @@ def test_ca_03_views_are_by_namespace_labels_and_several_indexes_at_once(go: Go)
             other = books.view(namespace="other")
             assert (names(list(other)), other.keys(), len(other)) == (["c"], ["other/c"], 1)
             assert ("other/c" in other, "default/a" in other) == (True, False)
-            found = other.get("c")
-            assert found is not None
-            assert found.metadata.namespace == "other"
+            obj = other.get("c")
+            assert obj is not None
+            assert obj.metadata.namespace == "other"
             assert other.get("a", "default") is None
             sea = books.view(selector="genre in (sea, shore)")
             assert (names(list(sea)), len(books.view(selector="!genre"))) == (["d"], 3)
@@ -171,58 +171,58 @@ def test_ca_03_views_are_by_namespace_labels_and_several_indexes_at_once(go: Go)
     go(main)
 
 
-def test_a_view_tells_what_comes_to_match_as_added_and_what_no_longer_does_as_deleted(go: Go) -> None:
+def test_a_view_reports_objects_that_begin_to_match_as_added_and_others_as_deleted(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        cluster.put(labelled("stays", genre="sea"))
-        cluster.put(labelled("leaves", genre="sea"))
-        cluster.put(labelled("joins", genre="land"))
-        cluster.put(labelled("strange", genre="land"))
+        cluster.put(labelled("unchanged", genre="sea"))
+        cluster.put(labelled("leaving", genre="sea"))
+        cluster.put(labelled("joining", genre="land"))
+        cluster.put(labelled("other", genre="land"))
         async with simulated(cluster) as client, Caches(client) as caches:
             view = caches.cache(Book).view(selector="genre=sea")
-            got: list[list[Change[Book]]] = []
-            end = view.listen(got.append)
+            batches: list[list[Change[Book]]] = []
+            remove = view.listen(batches.append)
             await anyio.sleep(1)
-            assert sorted(told(got)) == [("ADDED", "leaves"), ("ADDED", "stays")]
-            got.clear()
-            cluster.put(labelled("stays", genre="sea", more="yes"))
-            cluster.put(labelled("leaves", genre="land"))
-            cluster.put(labelled("joins", genre="sea"))
-            cluster.put(labelled("strange", genre="air"))
-            cluster.remove(Book, "strange")
-            cluster.remove(Book, "stays")
+            assert sorted(changes_of(batches)) == [("ADDED", "leaving"), ("ADDED", "unchanged")]
+            batches.clear()
+            cluster.put(labelled("unchanged", genre="sea", more="yes"))
+            cluster.put(labelled("leaving", genre="land"))
+            cluster.put(labelled("joining", genre="sea"))
+            cluster.put(labelled("other", genre="air"))
+            cluster.remove(Book, "other")
+            cluster.remove(Book, "unchanged")
             await anyio.sleep(1)
-            assert told(got) == [
-                ("MODIFIED", "stays"),
-                ("DELETED", "leaves"),
-                ("ADDED", "joins"),
-                ("DELETED", "stays"),
+            assert changes_of(batches) == [
+                ("MODIFIED", "unchanged"),
+                ("DELETED", "leaving"),
+                ("ADDED", "joining"),
+                ("DELETED", "unchanged"),
             ]
-            changes = {(change.type, change.key): change for batch in got for change in batch}
-            leaving, joining = changes["DELETED", "default/leaves"], changes["ADDED", "default/joins"]
+            changes = {(change.type, change.key): change for batch in batches for change in batch}
+            leaving, joining = changes["DELETED", "default/leaving"], changes["ADDED", "default/joining"]
             assert (leaving.assumed, leaving.object.metadata.labels["genre"]) == (False, "land")
             assert (joining.old_object, joining.object.metadata.labels["genre"]) == (None, "sea")
-            end()
-            cluster.remove(Book, "joins")
+            remove()
+            cluster.remove(Book, "joining")
             await anyio.sleep(1)
-            assert len(told(got)) == 4
+            assert len(changes_of(batches)) == 4
 
     go(main)
 
 
-def test_a_view_by_an_index_tells_what_gets_and_loses_the_value(go: Go) -> None:
+def test_a_view_by_an_index_reports_objects_that_gain_and_lose_the_value(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a", authors=["x"]))
         async with simulated(cluster) as client, Caches(client) as caches:
             books = caches.cache(Book)
             books.add_index("author", authors)
-            got: list[list[Change[Book]]] = []
-            books.view(author="x").listen(got.append)
+            batches: list[list[Change[Book]]] = []
+            books.view(author="x").listen(batches.append)
             await books.wait_synced()
             cluster.put(book("a", authors=["y"]))
             cluster.put(book("a", authors=["y", "x"]))
             await anyio.sleep(1)
-            assert told(got) == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a")]
+            assert changes_of(batches) == [("ADDED", "a"), ("DELETED", "a"), ("ADDED", "a")]
 
     go(main)

@@ -1,4 +1,4 @@
-"""The client: what is sent again and when, what is said of it, and what the server is asked about itself."""
+"""Tests of the client: retries, deadlines and rates, streams, and requests about the server itself."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ CONFLICT = (
 
 
 class Half(random.Random):
-    """A source of randomness that always gives the same."""
+    """A source of randomness that always returns 0.5."""
 
     def random(self) -> float:
         return 0.5
 
 
-def test_rq_21_three_tries_with_a_retry_after_of_one_second_wait_and_send_the_whole_body_again(
+def test_rq_21_retries_wait_for_retry_after_and_send_the_whole_body_again(
     go: Go,
 ) -> None:
     async def main() -> None:
         client, wire = scripted(BUSY, BUSY, OK, rng=Half())
         reply = await client.call(client.requests(Book).create(book()))
         assert reply.value.metadata.name == "moby"
-        # A second each, and half of the own backoff of 0.2 and 0.4.
+        # A second of Retry-After, and half of the backoffs of 0.2 and 0.4 seconds.
         assert wire.times == pytest.approx([0.0, 1.1, 2.3])
         assert len({request.body for _, request in wire.asked}) == 1
         assert b"Moby-Dick" in wire.asked[2][1].body
@@ -64,20 +64,20 @@ def test_rq_21_three_tries_with_a_retry_after_of_one_second_wait_and_send_the_wh
     go(main)
 
 
-def test_rq_09_what_may_have_been_done_is_the_cause_of_the_last_error(go: Go) -> None:
+def test_rq_09_an_attempt_that_may_have_succeeded_is_the_cause_of_the_last_error(go: Go) -> None:
     async def main() -> None:
         lost = kp.TransportError("the response was lost")
         client, _ = scripted(lost, CONFLICT)
-        held = book()
-        held.metadata.resource_version = "7"
+        obj = book()
+        obj.metadata.resource_version = "7"
         with pytest.raises(kp.Conflict) as caught:
-            await client.api(Book).replace(held)
+            await client.api(Book).replace(obj)
         assert caught.value.__cause__ is lost
 
     go(main)
 
 
-def test_rq_09_the_cause_stands_behind_those_that_an_error_has_already(go: Go) -> None:
+def test_rq_09_the_cause_is_added_behind_existing_causes(go: Go) -> None:
     async def main() -> None:
         lost, refused = kp.TransportError("the response was lost"), kp.ConnectError("nobody listens")
         refused.__cause__ = OSError("refused")
@@ -90,7 +90,7 @@ def test_rq_09_the_cause_stands_behind_those_that_an_error_has_already(go: Go) -
     go(main)
 
 
-def test_rq_09_the_same_error_again_is_not_its_own_cause(go: Go) -> None:
+def test_rq_09_a_repeated_error_is_not_its_own_cause(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(*(kp.TransportError("lost") for _ in range(5)))
         with pytest.raises(kp.TransportError) as caught:
@@ -101,7 +101,7 @@ def test_rq_09_the_same_error_again_is_not_its_own_cause(go: Go) -> None:
     go(main)
 
 
-def test_what_could_be_done_twice_is_sent_once(go: Go) -> None:
+def test_a_request_that_is_not_idempotent_is_sent_once(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(FAILED, OK)
         with pytest.raises(kp.ServiceUnavailable):
@@ -111,7 +111,7 @@ def test_what_could_be_done_twice_is_sent_once(go: Go) -> None:
     go(main)
 
 
-def test_no_try_comes_after_the_deadline_which_is_for_all_of_them(go: Go) -> None:
+def test_no_attempt_starts_after_the_common_deadline(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(BUSY, rng=Half())
         with pytest.raises(kp.TooManyRequests):
@@ -122,7 +122,7 @@ def test_no_try_comes_after_the_deadline_which_is_for_all_of_them(go: Go) -> Non
     go(main)
 
 
-def test_retries_can_be_switched_off_for_one_call(go: Go) -> None:
+def test_retries_can_be_disabled_for_a_call(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(FAILED, OK)
         with pytest.raises(kp.ServiceUnavailable):
@@ -132,7 +132,7 @@ def test_retries_can_be_switched_off_for_one_call(go: Go) -> None:
     go(main)
 
 
-def test_a_call_that_is_cancelled_between_two_tries_ends_there(go: Go) -> None:
+def test_a_call_can_be_cancelled_between_two_attempts(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(BUSY)
         with anyio.move_on_after(0.5):
@@ -143,7 +143,7 @@ def test_a_call_that_is_cancelled_between_two_tries_ends_there(go: Go) -> None:
     go(main)
 
 
-def test_the_rate_lets_a_burst_go_and_then_one_at_a_time_however_many_wait(go: Go) -> None:
+def test_the_rate_allows_a_burst_and_then_a_request_per_interval(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(OK, rate=Rate(1.0, burst=2))
         async with anyio.create_task_group() as tasks:
@@ -159,7 +159,7 @@ def test_the_rate_lets_a_burst_go_and_then_one_at_a_time_however_many_wait(go: G
     go(main)
 
 
-def test_rq_34_a_rate_that_would_hold_a_request_beyond_its_deadline_says_so_at_once(go: Go) -> None:
+def test_rq_34_a_rate_that_would_delay_a_request_beyond_its_deadline_is_an_immediate_error(go: Go) -> None:
     async def main() -> None:
         client, wire = scripted(OK, rate=Rate(10.0))
         await client.api(Book).get("moby")
@@ -191,10 +191,10 @@ def test_rq_34_requests_that_wait_for_the_rate_count_for_the_deadline_of_the_nex
     go(main)
 
 
-def test_a_warning_is_logged_once_and_told_each_time(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_is_logged_once_and_returned_each_time(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        warned = (200, (*JSON, ("Warning", '299 - "v1 is old"')), OK[2])
-        client, _ = scripted(warned)
+        response = (200, (*JSON, ("Warning", '299 - "v1 is old"')), OK[2])
+        client, _ = scripted(response)
         for _ in range(3):
             assert (await client.call(client.requests(Book).get("moby"))).warnings == ("v1 is old",)
 
@@ -217,16 +217,16 @@ def test_a_thousand_warnings_are_logged_and_no_more(go: Go, caplog: pytest.LogCa
     assert len(caplog.records) == 1000
 
 
-def test_a_warning_of_a_server_is_escaped_and_cut(go: Go, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_of_a_server_is_escaped_and_truncated(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     forged = "\x1b[2J ERROR forged\u202e\x9b"
-    warned = (
+    response = (
         200,
         (*JSON, ("Warning", f'299 - "{forged}"'), ("Warning", f'299 - "{"y" * 1_000_000}"')),
         OK[2],
     )
 
     async def main() -> None:
-        client, _ = scripted(warned)
+        client, _ = scripted(response)
         await client.call(client.requests(Book).get("moby"))
 
     with caplog.at_level(logging.WARNING, "kubeproto.client"):
@@ -237,7 +237,7 @@ def test_a_warning_of_a_server_is_escaped_and_cut(go: Go, caplog: pytest.LogCapt
     assert max(map(len, lines)) < 3000
 
 
-def test_a_stream_that_is_left_in_the_middle_leaves_nothing_behind(go: Go) -> None:
+def test_a_stream_that_exits_early_is_closed(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
@@ -246,13 +246,13 @@ def test_a_stream_that_is_left_in_the_middle_leaves_nothing_behind(go: Go) -> No
                     break
                 assert len(cluster.watches) == 1
             assert cluster.watches == []
-        gc.collect()  # trio warns of generators that were left
+        gc.collect()  # trio warns about unfinished generators
 
     go(main)
 
 
 def test_a_body_that_is_a_generator_is_closed_with_its_stream(go: Go) -> None:
-    ends: list[str] = []
+    closed: list[str] = []
 
     class Body:
         status, headers = 200, JSON
@@ -262,26 +262,28 @@ def test_a_body_that_is_a_generator_is_closed_with_its_stream(go: Go) -> None:
                 while True:
                     yield b"\n"
             finally:
-                ends.append("closed")
+                closed.append("body")
 
-    class Generating(Scripted):
+    class GeneratorTransport(Scripted):
         @asynccontextmanager
         async def send(
             self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
         ) -> AsyncGenerator[Any]:
             yield Body()
-            ends.append("left")
+            closed.append("stream")
 
     async def main() -> None:
-        pods = Client(Generating()).requests(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"))
-        async with Client(Generating()).open(pods.follow_log("web-0")) as lines:
+        pods = Client(GeneratorTransport()).requests(
+            kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods")
+        )
+        async with Client(GeneratorTransport()).open(pods.follow_log("web-0")) as lines:
             assert await anext(lines) == [b""]
 
     go(main)
-    assert ends == ["closed", "left"]
+    assert closed == ["body", "stream"]
 
 
-def test_a_stream_that_is_cancelled_closes_what_it_has_opened(go: Go) -> None:
+def test_a_cancelled_stream_closes_its_connection(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
@@ -295,7 +297,7 @@ def test_a_stream_that_is_cancelled_closes_what_it_has_opened(go: Go) -> None:
     go(main)
 
 
-def test_a_namespace_is_that_of_the_client_unless_another_is_named(go: Go) -> None:
+def test_the_default_namespace_is_the_namespace_of_the_client(go: Go) -> None:
     async def main() -> None:
         client, _ = scripted(OK, namespace="library")
         assert client.api(Book).namespace == "library"
@@ -307,11 +309,11 @@ def test_a_namespace_is_that_of_the_client_unless_another_is_named(go: Go) -> No
     go(main)
 
 
-def test_the_server_tells_its_version_its_health_and_its_documents(go: Go) -> None:
+def test_the_client_reads_version_health_and_openapi_documents(go: Go) -> None:
     async def main() -> None:
-        async with simulated(library()) as asked:
-            assert (await asked.version()).release >= (1, 30)
-            assert (await asked.health("livez")).healthy
+        async with simulated(library()) as client_of_cluster:
+            assert (await client_of_cluster.version()).release >= (1, 30)
+            assert (await client_of_cluster.health("livez")).healthy
         index = b'{"paths":{"apis/apps/v1":{"serverRelativeURL":"/openapi/v3/apis/apps/v1?hash=ab"}}}'
         client, wire = scripted((200, JSON, index), (200, JSON, b'{"openapi":"3.0.0"}'))
         assert await client.openapi_index() == {"apis/apps/v1": "ab"}
@@ -322,13 +324,13 @@ def test_the_server_tells_its_version_its_health_and_its_documents(go: Go) -> No
 
 
 @pytest.mark.parametrize("hash_", ["ab", ""])
-def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(go: Go, hash_: str) -> None:
+def test_a_document_that_has_changed_since_the_index_is_the_current_document(go: Go, hash_: str) -> None:
     async def main() -> None:
         moved = (301, (("Location", "/openapi/v3/apis/apps/v1?hash=cd"),), b"")
         client, wire = scripted(moved, *[(200, JSON, b'{"openapi":"3.0.0"}')] * bool(hash_))
         if hash_:
             assert await client.openapi_document("apis/apps/v1", hash=hash_) == {"openapi": "3.0.0"}
-        else:  # a redirect is not followed: the server sends no such one
+        else:  # without a hash, servers send no redirects, and the client follows none
             with pytest.raises(kp.ApiError, match="301"):
                 await client.openapi_document("apis/apps/v1")
         targets = ["/openapi/v3/apis/apps/v1?hash=ab", "/openapi/v3/apis/apps/v1"]
@@ -337,8 +339,8 @@ def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(go: Go, h
     go(main)
 
 
-class Old:
-    """A server of before 1.27, which knows no aggregated discovery."""
+class OldServerTransport:
+    """A transport to a server before 1.27, which has no aggregated discovery."""
 
     def __init__(self, transport: kp.Transport) -> None:
         self.transport = transport
@@ -346,30 +348,28 @@ class Old:
     def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[kp.IncomingResponse]:
-        old = msgspec.structs.replace(request, headers=(("Accept", "application/json"),))
-        return self.transport.send(old, timeout=timeout, idle=idle)
+        old_request = msgspec.structs.replace(request, headers=(("Accept", "application/json"),))
+        return self.transport.send(old_request, timeout=timeout, idle=idle)
 
 
 @pytest.mark.parametrize("aggregated", [True, False])
-def test_discovery_finds_every_kind_and_asks_for_little_while_nothing_changes(
-    go: Go, aggregated: bool
-) -> None:
+def test_discovery_returns_every_kind_and_is_cheap_while_nothing_changes(go: Go, aggregated: bool) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
             if not aggregated:
-                client.transport = Old(client.transport)
-            found = await client.discover()
-            assert found.find("books") is not None
-            assert found.find("deploy") is not None
-            before = len(cluster.log)
-            assert (await client.discover()).find("books") == found.find("books")
-            assert not aggregated or [one.status for one in cluster.log[before:]] == [304, 304]
+                client.transport = OldServerTransport(client.transport)
+            discovery = await client.discover()
+            assert discovery.find("books") is not None
+            assert discovery.find("deploy") is not None
+            request_count = len(cluster.log)
+            assert (await client.discover()).find("books") == discovery.find("books")
+            assert not aggregated or [entry.status for entry in cluster.log[request_count:]] == [304, 304]
 
     go(main)
 
 
-def test_discovery_survives_a_server_that_fails_now_and_then(go: Go) -> None:
+def test_discovery_survives_occasional_failures(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster, script=[sim.Fail(), sim.Throttle(), sim.Html()])
@@ -380,7 +380,7 @@ def test_discovery_survives_a_server_that_fails_now_and_then(go: Go) -> None:
     go(main)
 
 
-def test_a_kind_that_is_not_installed_is_named_and_waited_for_if_asked(go: Go) -> None:
+def test_require_names_a_missing_kind_and_may_wait_for_it(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
@@ -400,7 +400,7 @@ def test_a_kind_that_is_not_installed_is_named_and_waited_for_if_asked(go: Go) -
     go(main)
 
 
-def test_a_transport_without_websockets_says_so(go: Go) -> None:
+def test_exec_over_a_transport_without_websockets_is_an_error(go: Go) -> None:
     async def main() -> None:
         client, _ = scripted(OK)
         pods = client.api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"))
@@ -411,7 +411,7 @@ def test_a_transport_without_websockets_says_so(go: Go) -> None:
     go(main)
 
 
-def test_a_client_shows_no_secret(go: Go) -> None:
+def test_the_repr_of_a_client_contains_no_secret(go: Go) -> None:
     async def main() -> None:
         client, _ = scripted(OK)
         assert repr(client).startswith("Client(<")

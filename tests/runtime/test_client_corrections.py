@@ -1,4 +1,4 @@
-"""Lost responses, dry runs, pages that fail, endless bodies and cancelled waiters, in both clients."""
+"""Lost responses, dry runs, failing pages, endless bodies and cancelled waits, in both clients."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from kubeproto_runtime.testing import simulated
 __all__ = ["go"]
 
 
-async def done(outcome: Any) -> Any:
-    """What a verb of either client returns."""
-    return await outcome if isawaitable(outcome) else outcome
+async def resolve(result: Any) -> Any:
+    """Return the result of a verb of either client."""
+    return await result if isawaitable(result) else result
 
 
 @pytest.fixture(params=["async", "blocking"])
-def both(request: pytest.FixtureRequest) -> Any:
-    """What makes a client of a cluster, of either sort."""
+def make_client(request: pytest.FixtureRequest) -> Any:
+    """Return a context manager that creates an asynchronous or a blocking client of a cluster."""
 
     @asynccontextmanager
     async def client(cluster: sim.Cluster, script: list[Any] | None = None) -> AsyncGenerator[Any]:
@@ -39,74 +39,74 @@ def both(request: pytest.FixtureRequest) -> Any:
         if request.param == "blocking":
             yield client_of(cluster, faults)
         else:
-            async with simulated(cluster, faults=faults) as made:
-                yield made
+            async with simulated(cluster, faults=faults) as simulated_client:
+                yield simulated_client
 
     return client
 
 
 def pages_of(cluster: sim.Cluster) -> int:
-    found = cluster.get(Book, "moby")
-    assert found is not None
-    pages: int = found["spec"]["pages"]
+    moby = cluster.get(Book, "moby")
+    assert moby is not None
+    pages: int = moby["spec"]["pages"]
     return pages
 
 
-def one_more(one: Book) -> None:
-    one.spec.pages = (one.spec.pages or 0) + 1
+def add_page(obj: Book) -> None:
+    obj.spec.pages = (obj.spec.pages or 0) + 1
 
 
-# Responses that are lost
+# Lost responses
 
 
-def test_an_update_is_not_made_twice_if_its_response_is_lost(go: Go, both: Any) -> None:
+def test_an_update_is_not_made_twice_if_its_response_is_lost(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=0))
-        async with both(cluster, [sim.LoseResponse(), sim.LoseResponse()]) as client:
-            await done(client.api(Book).update("moby", one_more))
-            await done(client.api(Book).update("moby", one_more))
+        async with make_client(cluster, [sim.LoseResponse(), sim.LoseResponse()]) as client:
+            await resolve(client.api(Book).update("moby", add_page))
+            await resolve(client.api(Book).update("moby", add_page))
         assert pages_of(cluster) == 2
 
     go(main)
 
 
-def test_an_update_that_creates_is_not_made_twice_if_its_response_is_lost(go: Go, both: Any) -> None:
+def test_an_update_that_creates_is_not_made_twice_if_its_response_is_lost(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
-        async with both(cluster, [sim.LoseResponse()]) as client:
-            made = await done(client.api(Book).update("moby", one_more, create=lambda: book(pages=0)))
-            assert made.spec.pages == 1
+        async with make_client(cluster, [sim.LoseResponse()]) as client:
+            created = await resolve(client.api(Book).update("moby", add_page, create=lambda: book(pages=0)))
+            assert created.spec.pages == 1
         assert pages_of(cluster) == 1
 
     go(main)
 
 
-def test_an_entry_that_was_created_finds_its_own_object_if_the_response_is_lost(go: Go, both: Any) -> None:
+def test_an_entry_recognizes_its_created_object_if_the_response_is_lost(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
-        async with both(cluster, [sim.LoseResponse()]) as client:
-            entry = await done(client.api(Book).entry("moby"))
+        async with make_client(cluster, [sim.LoseResponse()]) as client:
+            entry = await resolve(client.api(Book).entry("moby"))
             entry.or_insert(lambda: book(pages=3))
-            assert (await done(entry.commit())).spec.pages == 3
+            assert (await resolve(entry.commit())).spec.pages == 3
             assert entry.exists
             entry.obj.spec.pages = 4
-            await done(entry.replace())
+            await resolve(entry.replace())
         assert pages_of(cluster) == 4
 
     go(main)
 
 
-def test_the_same_value_of_another_writer_is_a_conflict_and_not_agreement(go: Go, both: Any) -> None:
+def test_the_same_value_of_another_writer_is_a_conflict(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=0))
-        async with both(cluster) as client:
-            mine = await done(client.api(Book).entry("moby"))
-            theirs = await done(client.api(Book).entry("moby"))
-            await done(theirs.modify(one_more).commit())
+        async with make_client(cluster) as client:
+            entry = await resolve(client.api(Book).entry("moby"))
+            other_entry = await resolve(client.api(Book).entry("moby"))
+            await resolve(other_entry.modify(add_page).commit())
             with pytest.raises(kp.Conflict):
-                await done(mine.modify(one_more).commit())
+                await resolve(entry.modify(add_page).commit())
 
     go(main)
 
@@ -114,22 +114,22 @@ def test_the_same_value_of_another_writer_is_a_conflict_and_not_agreement(go: Go
 # Dry runs
 
 
-def test_a_dry_run_leaves_the_entry_as_it_was(go: Go, both: Any) -> None:
+def test_a_dry_run_leaves_the_entry_as_it_was(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=0))
-        async with both(cluster) as client:
-            entry = await done(client.api(Book).entry("moby"))
-            entry.modify(one_more)
-            assert (await done(entry.commit(dry_run=True))).spec.pages == 1
+        async with make_client(cluster) as client:
+            entry = await resolve(client.api(Book).entry("moby"))
+            entry.modify(add_page)
+            assert (await resolve(entry.commit(dry_run=True))).spec.pages == 1
             assert entry.changed
-            await done(entry.commit())
+            await resolve(entry.commit())
             assert pages_of(cluster) == 1
-            other = await done(client.api(Book).entry("emma"))
+            other = await resolve(client.api(Book).entry("emma"))
             other.or_insert(lambda: book("emma"))
-            await done(other.commit(dry_run=True))
+            await resolve(other.commit(dry_run=True))
             assert not other.exists
-            await done(other.commit())
+            await resolve(other.commit())
             assert cluster.get(Book, "emma") is not None
 
     go(main)
@@ -138,112 +138,112 @@ def test_a_dry_run_leaves_the_entry_as_it_was(go: Go, both: Any) -> None:
 # Pages
 
 
-async def following(iterator: Any) -> Any:
-    """The next one of an iterator of either sort; None after the last."""
+async def next_of(iterator: Any) -> Any:
+    """Return the next element of an iterator of either client; None after the last."""
     return await anext(iterator, None) if hasattr(iterator, "__anext__") else next(iterator, None)
 
 
 async def first_three(items: Any) -> list[str]:
-    return [(await following(items)).metadata.name for _ in range(3)]
+    return [(await next_of(items)).metadata.name for _ in range(3)]
 
 
-async def names_of(items: Any, into: list[str]) -> None:
-    while (item := await following(items)) is not None:
-        into.append(item.metadata.name)
+async def append_names(items: Any, names: list[str]) -> None:
+    while (item := await next_of(items)) is not None:
+        names.append(item.metadata.name)
 
 
-def ten(cluster: sim.Cluster) -> list[str]:
+def put_ten_books(cluster: sim.Cluster) -> list[str]:
     for number in range(10):
         cluster.put(book(f"b{number}"))
     return [f"b{number}" for number in range(10)]
 
 
-def test_a_page_that_failed_is_asked_for_again_by_who_goes_on(go: Go, both: Any) -> None:
+def test_a_failed_page_is_requested_again_by_the_next_call(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
-        all_of = ten(cluster)
+        all_names = put_ten_books(cluster)
         script = list[Any]()
-        async with both(cluster, script) as client:
+        async with make_client(cluster, script) as client:
             items = client.api(Book).items(limit=3)
             names = await first_three(items)
             script += [sim.ExpireCredentials(), sim.ExpireCredentials()]
             for _ in range(2):
                 with pytest.raises(kp.Unauthorized):
-                    await names_of(items, names)
-                assert names == all_of[:3]
-            await names_of(items, names)
-            assert names == all_of
+                    await append_names(items, names)
+                assert names == all_names[:3]
+            await append_names(items, names)
+            assert names == all_names
 
     go(main)
 
 
-def test_a_page_that_was_cancelled_is_asked_for_again_by_who_goes_on(go: Go) -> None:
+def test_a_cancelled_page_is_requested_again_by_the_next_call(go: Go) -> None:
     async def main() -> None:
         cluster = library()
-        all_of = ten(cluster)
+        all_names = put_ten_books(cluster)
         faults = sim.Faults(cluster)
         async with simulated(cluster, faults=faults) as client:
             items = client.api(Book).items(limit=3)
             names = await first_three(items)
             faults.script.append(sim.Delay(5.0))
             with anyio.move_on_after(1):
-                await names_of(items, names)
-            assert names == all_of[:3]
-            await names_of(items, names)
-            assert names == all_of
+                await append_names(items, names)
+            assert names == all_names[:3]
+            await append_names(items, names)
+            assert names == all_names
 
     go(main)
 
 
-def test_a_list_survives_an_expiry_where_the_server_offers_no_token_too(go: Go, both: Any) -> None:
+def test_a_list_survives_an_expiry_without_a_new_token(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
-        all_of = ten(cluster)
+        all_names = put_ten_books(cluster)
         script = list[Any]()
-        async with both(cluster, script) as client:
+        async with make_client(cluster, script) as client:
             pages = client.api(Book).pages(limit=3)
-            page = await following(pages)
+            page = await next_of(pages)
             assert pages.consistent
             script.append(sim.Expire("http-gone"))
-            rest = await following(pages)
-            assert [one.metadata.name for one in [*page, *rest]] == all_of
+            second_page = await next_of(pages)
+            assert [item.metadata.name for item in [*page, *second_page]] == all_names
             assert not pages.consistent
 
     go(main)
 
 
-# Bodies without end
+# Endless bodies
 
 
-class Endless:
-    """A body that never ends; what was taken of it is counted."""
+class EndlessResponse:
+    """A response whose body never ends. It counts the bytes that were read."""
 
     def __init__(self, status: int) -> None:
         self.status = status
         self.headers: kp.Headers = (("Content-Type", "application/json"),)
-        self.taken = 0
+        self.read_bytes = 0
 
     def __iter__(self) -> Iterator[bytes]:
         while True:
-            self.taken += 1000
+            self.read_bytes += 1000
             yield b" " * 1000
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self:
-            yield piece
+        for chunk in self:
+            yield chunk
 
 
 class EndlessServer:
-    """Answers everything without end."""
+    """A transport to a server that responds with endless bodies."""
 
     def __init__(self, status: int) -> None:
-        self.body = Endless(status)
+        self.response = EndlessResponse(status)
 
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Endless]:
-        yield self.body
+    ) -> AsyncGenerator[EndlessResponse]:
+        yield self.response
 
 
 class BlockingEndlessServer(EndlessServer):
@@ -252,11 +252,11 @@ class BlockingEndlessServer(EndlessServer):
     @contextmanager
     def send(  # type: ignore[override]
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[Endless]:
-        yield self.body
+    ) -> Generator[EndlessResponse]:
+        yield self.response
 
 
-def test_a_response_without_end_is_refused_by_name(go: Go) -> None:
+def test_an_endless_response_is_refused_with_the_name_of_the_request(go: Go) -> None:
     async def main() -> None:
         limits = BodyLimits(objects=300_000)
         server, blocking = EndlessServer(200), BlockingEndlessServer(200)
@@ -264,21 +264,21 @@ def test_a_response_without_end_is_refused_by_name(go: Go) -> None:
             await Client(server, limits=limits).api(Book).list()
         with pytest.raises(kp.ResponseTooLarge):
             BlockingClient(blocking, limits=limits).api(Book).list()
-        assert server.body.taken == blocking.body.taken == 301_000
+        assert server.response.read_bytes == blocking.response.read_bytes == 301_000
 
     go(main)
 
 
-def test_an_error_response_without_end_is_the_error_of_its_code_and_says_that_it_was_cut(go: Go) -> None:
+def test_an_endless_error_response_is_the_error_of_its_code_with_a_note(go: Go) -> None:
     async def main() -> None:
         limits = BodyLimits(errors=20_000)
         server, blocking = EndlessServer(403), BlockingEndlessServer(403)
         with pytest.raises(kp.Forbidden) as refused:
             await Client(server, limits=limits).api(Book).list()
-        with pytest.raises(kp.Forbidden) as refused_too:
+        with pytest.raises(kp.Forbidden) as blocking_refused:
             BlockingClient(blocking, limits=limits).api(Book).list()
-        assert server.body.taken == blocking.body.taken == 21_000
-        assert str(refused.value) == str(refused_too.value)
+        assert server.response.read_bytes == blocking.response.read_bytes == 21_000
+        assert str(refused.value) == str(blocking_refused.value)
         assert "longer than 20000 bytes" in str(refused.value)
         assert "limits=BodyLimits(errors=…)" in str(refused.value)
         assert isinstance(refused.value.__cause__, kp.ResponseTooLarge)
@@ -287,23 +287,23 @@ def test_an_error_response_without_end_is_the_error_of_its_code_and_says_that_it
     go(main)
 
 
-def test_an_error_response_of_just_the_limit_is_whole(go: Go) -> None:
+def test_an_error_response_of_exactly_the_limit_is_complete(go: Go) -> None:
     async def main() -> None:
-        said = b'{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","code":403}'
-        for limit, cut in ((len(said), False), (len(said) - 1, True)):
+        body = b'{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","code":403}'
+        for limit, is_truncated in ((len(body), False), (len(body) - 1, True)):
             cluster = library()
             async with simulated(cluster) as client:
-                client.transport = Saying(403, said)
+                client.transport = FixedServer(403, body)
                 client.limits = BodyLimits(errors=limit)
                 with pytest.raises(kp.Forbidden) as refused:
                     await client.api(Book).list()
-            assert ("limits=" in str(refused.value)) is cut
+            assert ("limits=" in str(refused.value)) is is_truncated
 
     go(main)
 
 
-class Saying:
-    """Answers everything with the same."""
+class FixedServer:
+    """A transport to a server that always sends the same response."""
 
     def __init__(self, status: int, body: bytes) -> None:
         self.status = status
@@ -316,7 +316,7 @@ class Saying:
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Saying]:
+    ) -> AsyncGenerator[FixedServer]:
         yield self
 
 
@@ -324,37 +324,37 @@ def test_the_limits_are_256_mib_for_objects_and_1_mib_for_errors() -> None:
     assert (BodyLimits().objects, BodyLimits().errors) == (256 * 2**20, 2**20)
 
 
-# The rate
+# Rates
 
 
-def test_waiters_that_are_cancelled_keep_no_place_in_the_rate(go: Go) -> None:
+def test_cancelled_waits_do_not_use_up_the_rate(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
-        sent: list[float] = []
+        sent_at: list[float] = []
         async with simulated(cluster) as client:
             client.rate = Rate(every=1.0)
-            begun = anyio.current_time()
+            start = anyio.current_time()
 
-            async def give_up() -> None:
+            async def cancel_get() -> None:
                 with anyio.move_on_after(5.5):
                     await client.call(client.requests(Book).get("moby"), timeout=1000)
 
-            async def ask() -> None:
+            async def get() -> None:
                 await client.api(Book).get("moby")
-                sent.append(anyio.current_time() - begun)
+                sent_at.append(anyio.current_time() - start)
 
             async with anyio.create_task_group() as tasks:
                 for _ in range(100):
-                    tasks.start_soon(give_up)
+                    tasks.start_soon(cancel_get)
                 await anyio.sleep(6.5)
-                tasks.start_soon(ask)
-        assert 6.5 <= sent[0] <= 7.5
+                tasks.start_soon(get)
+        assert 6.5 <= sent_at[0] <= 7.5
 
     go(main)
 
 
-def test_the_rate_refuses_a_request_behind_others_that_come_first(go: Go) -> None:
+def test_the_rate_refuses_a_request_that_would_wait_too_long_behind_others(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -370,14 +370,14 @@ def test_the_rate_refuses_a_request_behind_others_that_come_first(go: Go) -> Non
     go(main)
 
 
-def test_what_a_patch_says_is_what_differs(go: Go, both: Any) -> None:
+def test_a_patch_contains_only_the_changed_fields(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=0, authors=["a"]))
-        async with both(cluster) as client:
+        async with make_client(cluster) as client:
             cluster.log.clear()
-            await done(client.api(Book).update("moby", one_more))
-        bodies = [json.loads(one.request.body) for one in cluster.log if one.request.method == "PATCH"]
+            await resolve(client.api(Book).update("moby", add_page))
+        bodies = [json.loads(entry.request.body) for entry in cluster.log if entry.request.method == "PATCH"]
         assert [body["spec"] for body in bodies] == [{"pages": 1}]
 
     go(main)
@@ -386,42 +386,42 @@ def test_what_a_patch_says_is_what_differs(go: Go, both: Any) -> None:
 # Waiting
 
 
-def test_a_wait_outlasts_a_server_that_refuses_connections(go: Go, both: Any) -> None:
+def test_a_wait_outlasts_a_server_that_refuses_connections(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
-        async with both(cluster, [sim.RefuseConnection() for _ in range(12)]) as client:
-            found = await done(client.api(Book).wait_for("moby", is_there, timeout=600))
-            assert found.metadata.name == "moby"
+        async with make_client(cluster, [sim.RefuseConnection() for _ in range(12)]) as client:
+            moby = await resolve(client.api(Book).wait_for("moby", has_uid, timeout=600))
+            assert moby.metadata.name == "moby"
 
     go(main)
 
 
-def is_there(one: Book) -> bool:
-    return bool(one.metadata.uid)
+def has_uid(obj: Book) -> bool:
+    return bool(obj.metadata.uid)
 
 
-class Locked:
-    """A transport whose credentials fail a few times: a plugin that finds its provider down."""
+class FailingCredentials:
+    """A transport whose credentials fail a few times, as with a plugin whose provider is down."""
 
-    def __init__(self, inner: Any, times: int) -> None:
-        self.inner = inner
-        self.times = times
+    def __init__(self, transport: Any, failures: int) -> None:
+        self.transport = transport
+        self.failures = failures
 
     def send(self, request: kp.RawRequest, **limits: Any) -> Any:
-        if self.times:
-            self.times -= 1
+        if self.failures:
+            self.failures -= 1
             raise CredentialsError("the plugin 'login' ended with 1")
-        return self.inner.send(request, **limits)
+        return self.transport.send(request, **limits)
 
 
-def test_a_wait_outlasts_a_plugin_that_fails_for_a_while(go: Go, both: Any) -> None:
+def test_a_wait_outlasts_a_plugin_that_fails_for_a_while(go: Go, make_client: Any) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
-        async with both(cluster) as client:
-            client.transport = Locked(client.transport, 3)
-            found = await done(client.api(Book).wait_for("moby", is_there, timeout=3600))
-            assert found.metadata.name == "moby"
+        async with make_client(cluster) as client:
+            client.transport = FailingCredentials(client.transport, 3)
+            moby = await resolve(client.api(Book).wait_for("moby", has_uid, timeout=3600))
+            assert moby.metadata.name == "moby"
 
     go(main)
