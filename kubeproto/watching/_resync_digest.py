@@ -1,4 +1,4 @@
-"""A summary of a chunk's events for the resync machine: the objects themselves go to the Store directly."""
+"""Summarize the events of a chunk for the resync machine; the objects themselves go to the Store."""
 
 from __future__ import annotations
 
@@ -42,54 +42,56 @@ _version_of: Final = attrgetter("object.metadata.resource_version")
 def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     """Divide the events of a chunk where the machine must decide; return each part with its summary.
 
-    Usually there is one part. The initial-events-end bookmark ends a part, because what follows is live; an
-    ERROR ends them all. A chunk without a whole event has a summary too: it shows that the server is alive.
+    Usually there is a single part. The initial-events-end bookmark ends a part, because later events are
+    live; an ERROR ends the last part. A chunk without a complete event has a summary too: it shows that the
+    server is alive.
     """
     if not chunk:
         return [(chunk, Received(0))]
-    # A chunk of changes alone takes 0.1 µs an event on this path, and 1 µs in `_scan`.
+    # A chunk of changes takes 0.1 µs per event on this path, and 1 µs in `_summarize`.
     types = set(map(type, chunk))
     # An object without a version counts as lost, wherever it is in its chunk.
     if types <= CHANGES and all(map(_version_of, chunk)):
         version = _version(chunk[-1])
         if version and len(version) <= MAX_VERSION:
             return [(chunk, Received(len(chunk), version, live=not types <= _ADDED))]
-    return _scan(chunk)
+    return _summarize(chunk)
 
 
 def newer(chunk: list[WatchEvent[K]], version: str) -> list[WatchEvent[K]]:
-    """Return the events that are newer than this version, for drivers without a Store that sees repetitions.
+    """Return the events that are newer than this version, for drivers without a Store, which detects
+    repetitions.
 
-    Events whose version has no order are kept.
+    Events with a version that cannot be compared are returned.
     """
-    return [event for event in chunk if not _repeats(_version(event), version)] if version else chunk
+    return [event for event in chunk if not _is_repeated(_version(event), version)] if version else chunk
 
 
-def _repeats(version: str, reached_version: str) -> bool:
+def _is_repeated(version: str, reached_version: str) -> bool:
     try:
         return compare_versions(version, reached_version) <= 0
     except ValueError:
         return False
 
 
-def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
+def _summarize(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     parts: list[Digested[K]] = []
     part: list[WatchEvent[K]] = []
     version = ""
     live = bookmark = lost = False
     for event in chunk:
-        failure = _failure(event)
+        failure = _to_failure(event)
         if failure is not None:
             if part:
                 parts.append((part, Received(len(part), version, live, bookmark, lost=lost)))
             return [*parts, ([event], failure)]
         part.append(event)
         event_version = _version(event)
-        # A version that cannot be sent back counts as none.
+        # A version that is too long to be sent back counts as missing.
         event_version = event_version if len(event_version) <= MAX_VERSION else ""
         version = event_version or version
         live = live or type(event) is not Added
-        lost = lost or not (event_version or isinstance(event, Bookmark | Unknown)) or _is_nameless(event)
+        lost = lost or not (event_version or isinstance(event, Bookmark | Unknown)) or _is_unidentified(event)
         bookmark = bookmark or type(event) is Bookmark
         if isinstance(event, Bookmark) and event.initial_events_end:
             parts.append((part, Received(len(part), event_version, live, bookmark, True, lost)))
@@ -99,8 +101,8 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     return parts
 
 
-def _failure(event: WatchEvent[K]) -> Failed | None:
-    """Return the event that ends the stream: an ERROR, readable or not."""
+def _to_failure(event: WatchEvent[K]) -> Failed | None:
+    """Return the failure of an ERROR event, readable or not; None for another event."""
     match event:
         case events.WatchFailed(status):
             return Failed(classify(status))
@@ -110,8 +112,8 @@ def _failure(event: WatchEvent[K]) -> Failed | None:
             return None
 
 
-def _is_nameless(event: WatchEvent[K]) -> bool:
-    """Return True if it is unknown which object has changed, or how."""
+def _is_unidentified(event: WatchEvent[K]) -> bool:
+    """Return whether the changed object or the kind of the change is unknown."""
     match event:
         case Malformed(metadata=metadata, type="ADDED" | "MODIFIED" | "DELETED"):
             return metadata is None or not metadata.name
@@ -132,7 +134,7 @@ def _version(event: WatchEvent[K]) -> str:
         case Malformed(metadata=metadata) if metadata is not None:
             return metadata.resource_version
         case Unknown(raw=raw):
-            # A later version of the API may have events that this one cannot use; their version counts.
+            # A later version of the API may have other types of events; their version counts.
             try:
                 return _read_line(raw).object.metadata.resource_version
             except InvalidObject:

@@ -1,4 +1,4 @@
-"""The plain-list phase of the resync machine: a page is requested (Listing); the pager says which is next."""
+"""The plain-list phase of the resync machine: a page is requested (Listing); the pager decides the next."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             )
 
         case Listed(), _, pager.Following() as following:
-            # The pages of a list that works take no tokens: beyond ten it would take a second for each.
+            # The next pages take no tokens: with them, a list of many pages would get one page per second.
             send = pager.request(following, earliest=now, latest=now)
             count += event.count
             return Listing(note_activity(context, now), following, count, count), (Stage(), send)
@@ -46,7 +46,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             reached, reports = reach(noted, version, now)
             return to_opening(reached, now, Stage(), Replace(version), *reports)
         case Listed(), paging, pager.Lost(outcome):
-            # The server's tokens repeat, so request the whole list in one piece.
+            # The server's tokens repeat, so request the whole list in a single response.
             failed = fail(note_activity(context, now), "list", outcome, now)
             whole, wait = pager.Whole(paging.plan), wait_for(failed, outcome)
             return to_listing_page(failed, whole, now, Discard(), report(failed), wait=wait)

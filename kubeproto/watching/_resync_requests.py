@@ -29,8 +29,8 @@ from .pager import Abandon
 
 IDLE: Final = 75.0  # seconds; bookmarks come each minute, and servers keep the events of 75 s
 
-# Failures that no server reports, and the machine detects by itself.
-LOST: Final = Garbled("an event whose object or version is not known")
+# Failures that the machine detects itself.
+LOST: Final = Garbled("an event whose object or version is unknown")
 NO_VERSION: Final = Garbled("the end of a list without a version")
 
 Actions: TypeAlias = tuple[Action, ...]
@@ -41,7 +41,7 @@ FailureSource: TypeAlias = Literal["list", "watch", "transport", "version"]
 
 def refuse(state: State, event: Event) -> LocalProtocolError:
     """Return the error for an event that cannot happen in a state."""
-    return LocalProtocolError(f"the resync machine cannot take {event} in {type(state).__name__}")
+    return LocalProtocolError(f"the resync machine cannot process {event} in {type(state).__name__}")
 
 
 # The next state. `actions` precede the request, which is sent after `wait`.
@@ -101,7 +101,7 @@ def to_listing(
 def to_listing_page(
     context: SyncContext, paging: Paging, now: float, *actions: Action, wait: Wait = NOW
 ) -> tuple[Listing, Actions]:
-    """Request this page."""
+    """Request a page."""
     earliest, bucket = take_token(context.bucket, now + wait.delay)
     send = pager.request(paging, earliest=earliest, latest=earliest + wait.spread)
     return Listing(replace(context, bucket=bucket), paging), (*actions, send)
@@ -130,7 +130,7 @@ def note_activity(context: SyncContext, now: float) -> SyncContext:
 
 
 def reach(context: SyncContext, version: str, now: float) -> tuple[SyncContext, tuple[Action, ...]]:
-    """Note that a new snapshot is complete. It may be older than the last one, from a restored server."""
+    """Note that a new snapshot is complete. From a restored server it may be older than the last snapshot."""
     reached = replace(context, version=version)
     if not context.version or order(version, context.version) >= 0:
         return reached, ()
@@ -165,7 +165,7 @@ def gone_back(previous_version: str, version: str) -> str:
 
 
 def order(version: str, other: str) -> int:
-    """Return 1 if the version is newer, or different without an order; 0 if it is the same, -1 if older."""
+    """Return 1 if the version is newer or cannot be compared, 0 if it is the same, -1 if it is older."""
     if version == other:
         return 0
     try:

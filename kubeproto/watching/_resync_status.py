@@ -1,4 +1,4 @@
-"""`SyncStatus`: the state of a cache in words and numbers."""
+"""`SyncStatus`: the state of a cache for health checks, metrics and people."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ._resync_values import (
 class SyncStatus(Struct, frozen=True, gc=False):
     """The state of a cache.
 
-    `synced`: there is a snapshot, and it was complete at `version`. `live`: a watch keeps it in step.
-    `reason` is a sentence why it is not live, "" if it is. `received_at` is the time of the last byte,
+    `synced`: there is a snapshot, which was complete at `version`. `live`: a watch keeps it up to date.
+    `reason` explains why it is not live, "" if it is. `received_at` is the time of the last byte,
     `silent_for` the seconds since then; both are None before the first byte. `failures` counts failures
-    without progress between them, and `failure` is the last failure, whether it is over or not.
+    without progress between them, and `failure` is the last failure, even if the machine has recovered.
     """
 
     synced: bool
@@ -68,12 +68,12 @@ def _reason(state: State, now: float) -> str:
         case Streaming(context=context, count=count, opened_at=opened_at):
             silent_for = now - (context.received_at if context.received_at is not None else opened_at)
             return (
-                f"a streaming list has brought {count} events in {now - opened_at:.0f} s, the last one "
-                f"{silent_for:.0f} s ago, and not come to its initial-events-end bookmark"
+                f"a streaming list has delivered {count} events in {now - opened_at:.0f} s, the last event "
+                f"{silent_for:.0f} s ago, and no initial-events-end bookmark"
             )
         case Lagging(live_since=live_since):
             return (
-                f"a streaming list has gone on with live events for {now - live_since:.0f} s without its"
+                f"a streaming list has delivered live events for {now - live_since:.0f} s without an"
                 " initial-events-end bookmark"
             )
         case Listing(paging=pager.Following(), count=count):
@@ -88,4 +88,4 @@ def _after_failure(state: State) -> str:
         return ""
     if failures == 1:
         return f", after a failure: {failure.text}"
-    return f", after {failures} failures in a row; the last: {failure.text}"
+    return f", after {failures} consecutive failures; the last: {failure.text}"

@@ -1,7 +1,7 @@
-"""The streaming-list phase of the resync machine: one is requested, arriving, or overdue.
+"""The streaming-list phase of the resync machine.
 
-The states are Asking, Streaming and Lagging: overdue is one whose live events come before its
-initial-events-end bookmark.
+A streaming list is requested (Asking), arriving (Streaming) or overdue (Lagging): it is overdue when live
+events arrive before its initial-events-end bookmark.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from ._resync_values import (
 )
 from .pager import Discard, Failed, Replace, Stage
 
-# Streaming lists without an initial-events-end bookmark, after which no more are requested of an endpoint.
-MISSING_ENDS: Final = 3
+# After this many streaming lists without an initial-events-end bookmark, an endpoint gets plain lists.
+MAX_MISSING_ENDS: Final = 3
 LAG: Final = 10.0  # seconds; the bookmark follows the initial events immediately, so this is generous
-SILENCE: Final = 30.0  # seconds without an event, after which the next one is the bookmark or comes too late
+SILENCE: Final = 30.0  # seconds without an event, after which the next event must be the bookmark
 
 NO_BOOKMARK_IN_SILENCE: Final = Garbled(
-    f"nothing for {SILENCE:g} s, then a live event, and no initial-events-end bookmark"
+    f"no event for {SILENCE:g} s, then a live event, and no initial-events-end bookmark"
 )
 NO_BOOKMARK: Final = Garbled(f"live events for {LAG:g} s, and no initial-events-end bookmark")
 NO_END: Final = Garbled("the streaming list ended without its initial-events-end bookmark")
@@ -65,7 +65,7 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
             version
         ):
             # The list is complete, and its stream is the watch from now on.
-            context, reports = reach(note_activity(_forgive(state), now), version, now)
+            context, reports = reach(note_activity(_reset_missing_ends(state), now), version, now)
             return Watching(context, version, state.opened_at), (Stage(), Replace(version), *reports)
         case Streaming() | Lagging(), Received(lost=True):
             return _to_plain_list(_count_missing_end(state), state.version, LOST, now, Close(), Discard())
@@ -77,7 +77,7 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
         case Streaming(context, _, opened_at), Received(live=True) if (
             now - (context.received_at or opened_at) >= SILENCE
         ):
-            # Bookmarks come each minute, so waiting for another one takes longer than users wait.
+            # Bookmarks come each minute, so users would not wait for another.
             return _to_plain_list(
                 _count_missing_end(state), state.version, NO_BOOKMARK_IN_SILENCE, now, Close(), Discard()
             )
@@ -97,7 +97,7 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
             return Lagging(context, version, opened_at, min(live_since, now), count), _STAGE
 
         case Streaming() | Lagging(), Closed() if _count_missing_end(state).endpoint.streaming:
-            # A proxy may have ended it, so once or twice proves nothing about the server.
+            # A proxy may have ended it, so a single early end proves nothing about the server.
             context = fail(_count_missing_end(state), "list", NO_END, now)
             wait = wait_for(context, NO_END)
             return to_asking(context, state.version, now, Discard(), report(context), wait=wait)
@@ -105,26 +105,26 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
             return _to_plain_list(_count_missing_end(state), state.version, NO_END, now, Discard())
 
         case Streaming() | Lagging(), Failed(TimedOut() as outcome):
-            # The server accepted it and sent nothing: it may not know what was requested.
+            # The server accepted the request and sent nothing: it may not know streaming lists.
             return _to_plain_list(_count_missing_end(state), state.version, outcome, now, Close(), Discard())
         case _, Failed((Expired() | TooLarge()) as outcome) if state.version:
-            # The server cannot serve this version; it can serve the latest, for the cost of one more request.
+            # The server cannot serve this version; it can serve the latest, which costs another request.
             context = note(state.context, "list", outcome, now)
             return to_asking(context, "", now, *_close_and_discard(state), report(context))
         case _, Failed(Unsupported() as outcome):
-            # An older server, which has not failed.
+            # An older server; not a failure.
             context = note(_stop_streaming(state.context), "list", outcome, now)
             version = _list_version(context, state.version)
             return to_listing(context, version, now, *_close_and_discard(state), report(context))
         case _, Failed((Throttled() | Unreachable()) as outcome):
-            # A plain list would be refused just as well, and costs the server more.
+            # A plain list would be refused as well, and costs the server more.
             context = fail(state.context, "list", outcome, now)
             wait = wait_for(context, outcome)
             return to_asking(
                 context, state.version, now, *_close_and_discard(state), report(context), wait=wait
             )
         case _, Failed(outcome):
-            # It may be the streaming that fails, for instance in a proxy that buffers.
+            # Only the streaming may fail, for instance in a proxy that buffers.
             return _to_plain_list(state.context, state.version, outcome, now, *_close_and_discard(state))
         case _:
             raise refuse(state, event)
@@ -140,7 +140,7 @@ def _to_plain_list(
 
 
 def _list_version(context: SyncContext, version: str) -> str:
-    """Return the version for a plain list: that of the streaming list, or the initial version."""
+    """Return the version for a plain list: the version of the streaming list, or the initial version."""
     return version if context.version else context.settings.initial_version
 
 
@@ -148,10 +148,10 @@ def _count_missing_end(state: Streaming | Lagging) -> SyncContext:
     """Count a streaming list that did not complete, although the server accepted it."""
     missing_ends = state.context.endpoint.missing_ends + 1
     context = replace(state.context, endpoint=replace(state.context.endpoint, missing_ends=missing_ends))
-    return _stop_streaming(context) if missing_ends >= MISSING_ENDS else context
+    return _stop_streaming(context) if missing_ends >= MAX_MISSING_ENDS else context
 
 
-def _forgive(state: Streaming | Lagging) -> SyncContext:
+def _reset_missing_ends(state: Streaming | Lagging) -> SyncContext:
     endpoint = state.context.endpoint
     return (
         replace(state.context, endpoint=replace(endpoint, missing_ends=0))

@@ -17,14 +17,14 @@ MIN_WATCH: Final = 300
 
 
 class Settings(Struct, frozen=True, kw_only=True, gc=False):
-    """How one cache follows the server.
+    """The settings of a cache.
 
-    `initial_version` is the version of the very first list. "0" reads the server's cache, which is cheap even
-    for ten thousand clients at once, and the watch then catches up. "" reads the latest state, for a program
-    that must not begin with an old snapshot. A streaming list always has the latest state.
-    With `page_size` 0 the machine chooses the size. Watches are requested for `watch_seconds` to twice as
-    long, so that not all clients return at once. With `follow` the machine never lists: it continues from
-    its initial version, and ends when that has expired.
+    `initial_version` is the version of the first list. "0" reads the server's cache, which is cheap even for
+    ten thousand clients, and the watch then catches up. "" reads the latest state, for a program that must
+    not begin with an old snapshot. A streaming list always has the latest state.
+    With `page_size` 0 the machine chooses the size. Watches are requested for `watch_seconds` to twice that
+    time, so that clients do not return simultaneously. With `follow` the machine never lists: it continues
+    from its initial version, and ends when that version has expired.
     """
 
     streaming: bool = True
@@ -38,10 +38,10 @@ class Settings(Struct, frozen=True, kw_only=True, gc=False):
 class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
     """The observed abilities of a server for one resource. The next machine for it may begin with them.
 
-    `streaming` is False once streaming lists have been refused, or have too often ended early;
-    `missing_ends` counts the latter. `paged` is True if a list at version "0" came in pages, so the server
-    has no cache for it. `bookmarks` is True once a watch has had a bookmark, and False if two watches in a
-    row have been silent for too long and no bookmark has come before.
+    `streaming` is False after streaming lists were refused, or have ended early too often; `missing_ends`
+    counts the early ends. `paged` is True if a list at version "0" came in pages, so the server has no cache
+    for it. `bookmarks` is True after the first bookmark, and False if two consecutive watches have been
+    silent for too long without any earlier bookmark.
     """
 
     streaming: bool = True
@@ -51,7 +51,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SyncFailure(Struct, frozen=True, gc=False):
-    """A failure: its time, what failed (`source`), and the reason as `text`."""
+    """A failure: its time, the part that failed (`source`), and the reason as `text`."""
 
     time: float
     source: Literal["list", "watch", "transport", "version"]
@@ -63,8 +63,9 @@ class SyncContext(Struct, frozen=True, gc=False):
     """The data of every state.
 
     `version` is the version of the snapshot that readers see, "" before the first one. `received_at` is the
-    time of the last byte. `failures` counts failures without progress between them, `mute_watches` the silent
-    watches in a row, including the open one. `bucket` is the time at which the bucket of requests is full.
+    time of the last byte. `failures` counts failures without progress between them, `mute_watches`
+    consecutive silent watches, including the open watch. `bucket` is the time at which the bucket of requests
+    is full.
     """
 
     settings: Settings
@@ -136,7 +137,7 @@ class Watching(Struct, frozen=True, gc=False):
 
 
 class Ended(Struct, frozen=True, gc=False):
-    """Stopped, or unable to follow without a list. No event is accepted but `Stopped`."""
+    """The machine was stopped, or cannot follow without a list. It accepts only `Stopped`."""
 
     context: SyncContext
 
@@ -149,9 +150,9 @@ class Opened(Struct, frozen=True, gc=False):
 
 
 class Received(Struct, frozen=True, gc=False):
-    """A part of a response has arrived. `digest` summarizes the events of a chunk as this.
+    """A part of a response has arrived. `digest` summarizes the events of a chunk in this form.
 
-    `count` is the number of events or objects, and `version` the version of the last one, or "".
+    `count` is the number of events or objects, and `version` the version of the last of them, or "".
     `live`: at least one event is not an Added. `bookmark`: there is a bookmark. `initial_events_end`: the
     initial-events-end bookmark is the last event. `lost`: the object or version of an event is unknown.
     """
@@ -165,11 +166,11 @@ class Received(Struct, frozen=True, gc=False):
 
 
 class Closed(Struct, frozen=True, gc=False):
-    """A watch has ended cleanly."""
+    """A watch has ended regularly."""
 
 
 class Refreshed(Struct, frozen=True, gc=False):
-    """The program has requested a relist. The snapshot stays as it is until then."""
+    """The program has requested a relist. The snapshot remains unchanged until then."""
 
 
 class Paused(Struct, frozen=True, gc=False):
@@ -207,7 +208,7 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """Update the snapshot by the events that have just arrived, except those not newer than `after`."""
+    """Update the snapshot by the events that have just arrived, if they are newer than `after`."""
 
     after: str = ""
 
@@ -217,7 +218,7 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class Report(Struct, frozen=True, gc=False):
-    """Report this failure: in a log, in a metric."""
+    """Report this failure in a log and a metric."""
 
     failure: SyncFailure
 

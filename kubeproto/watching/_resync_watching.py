@@ -36,10 +36,10 @@ from ._resync_values import (
 )
 from .pager import Failed
 
-SHORT: Final = 1.0  # seconds; a watch that ends sooner with nothing new did not work
-STEADY: Final = 60.0  # seconds; a watch that was open for this long did work
-MAX_MUTE_WATCHES: Final = 2  # watches in a row without a byte before a relist
-MAX_FAILURES: Final = 5  # failures of open watches in a row before a relist
+SHORT: Final = 1.0  # seconds; a watch that ends sooner without an event counts as a failure
+STEADY: Final = 60.0  # seconds; a watch that was open for this long counts as progress
+MAX_MUTE_WATCHES: Final = 2  # consecutive watches without a byte before a relist
+MAX_FAILURES: Final = 5  # consecutive failures of open watches before a relist
 
 _UPDATE: Final = (Update(),)
 
@@ -50,7 +50,8 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
         case Watching(), Received(lost=False):
             return _receive(state, event, now)
         case Watching(), Received():
-            # It is unknown what changed, and a list at the last version or newer might not contain it.
+            # The changed object is unknown, and a list at the last version or newer might not contain the
+            # change.
             context = fail(note_activity(state.context, now), "watch", LOST, now)
             return relist_or_end(context, "", LOST, now, *_UPDATE, Close())
 
@@ -64,38 +65,40 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
 
         case Watching(), Closed() if _is_mute(state, now):
             # A watch at a far future version looks like this, and never ends.
-            context = note(_settle(state, now), "watch", "watches stay open without an event", now)
+            context = note(_count_watch(state, now), "watch", "watches stay open without an event", now)
             return relist(context, context.version, now, report(context))
         case Watching(SyncContext(version=version), start_version, opened_at), Closed() if (
             now - opened_at < SHORT and version == start_version
         ):
-            # Without a delay a proxy that hangs up politely would be asked in a tight loop.
-            context = fail(_settle(state, now), "watch", "the watch ended immediately, without an event", now)
+            # Without a delay, a proxy that closes each connection would cause a tight loop.
+            context = fail(
+                _count_watch(state, now), "watch", "the watch ended immediately, without an event", now
+            )
             return to_opening(context, now, report(context), wait=wait_for(context, None))
         case Watching(), Closed():
             # The server ends each watch after its timeout: no failure, and no delay.
-            return to_opening(_settle(state, now), now)
+            return to_opening(_count_watch(state, now), now)
 
         case Opening() | Watching(), Failed((Expired() | TooLarge()) as outcome):
             # The version has left the server's history, or a restored server has not reached it yet.
             context = _fail(state, outcome, now)
             return relist_or_end(context, context.version, outcome, now, *_close(state))
         case Opening() | Watching(), Failed((Unreadable() | Rejected()) as outcome):
-            # It would be refused at this version each time.
+            # The server would refuse this version each time.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
         case Opening() | Watching(), Failed(Refused() as outcome) if state.context.settings.follow:
-            # For a follower the right or the kind was lost; a cache waits for it instead.
+            # A follower has lost the permission or the kind; a cache waits for it instead.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
-        case Watching(), Failed((ServerFailed() | Garbled()) as outcome) if _is_stubborn(state, now):
-            # The server cannot get past something at this version.
+        case Watching(), Failed((ServerFailed() | Garbled()) as outcome) if _fails_repeatedly(state, now):
+            # The server fails each time at this version.
             context = _fail(state, outcome, now)
             return relist_or_end(context, context.version, outcome, now, Close())
         case Opening() | Watching(), Failed(outcome) if _is_mute(state, now):
-            # As for a mute watch that was closed.
+            # Like a mute watch that was closed.
             context = _fail(state, outcome, now)
             return relist_or_end(context, context.version, outcome, now, *_close(state))
         case Opening() | Watching(), Failed(outcome):
-            # Busy, unreachable, cut off: the server still has this version.
+            # Busy, unreachable, disconnected: the server still has this version.
             context = _fail(state, outcome, now)
             return to_opening(context, now, *_close(state), report(context), wait=wait_for(context, outcome))
         case _:
@@ -114,7 +117,7 @@ def _receive(state: Watching, event: Received, now: float) -> tuple[Watching, tu
     next_context = replace(
         context, endpoint=endpoint, version=version, received_at=now, failures=failures, mute_watches=0
     )
-    # A follower has no Store that sees repetitions.
+    # A follower has no Store, which would detect repetitions.
     actions: tuple[Action, ...] = (Update(state.start_version),) if context.settings.follow else _UPDATE
     if progress < 0:
         next_context = note(next_context, "version", gone_back(context.version, version), now)
@@ -122,21 +125,21 @@ def _receive(state: Watching, event: Received, now: float) -> tuple[Watching, tu
     return Watching(next_context, state.start_version, state.opened_at), actions
 
 
-def _settle(state: Opening | Watching, now: float) -> SyncContext:
-    """Note what a watch that has ended shows: whether it was open for long enough, and whether mute."""
+def _count_watch(state: Opening | Watching, now: float) -> SyncContext:
+    """Update the counts of failures and mute watches after the end of a watch."""
     context = state.context
     if isinstance(state, Opening):
         return context
     if now - state.opened_at < STEADY:
         return replace(context, mute_watches=max(0, context.mute_watches - 1))
     bookmarks = context.endpoint.bookmarks
-    if context.mute_watches >= MAX_MUTE_WATCHES:  # a single one may have been a dead connection
+    if context.mute_watches >= MAX_MUTE_WATCHES:  # a single mute watch may have been a dead connection
         bookmarks = None if bookmarks else False
     return replace(context, failures=0, endpoint=replace(context.endpoint, bookmarks=bookmarks))
 
 
 def _fail(state: Opening | Watching, outcome: Outcome, now: float) -> SyncContext:
-    return fail(_settle(state, now), "watch", outcome, now)
+    return fail(_count_watch(state, now), "watch", outcome, now)
 
 
 def _close(state: Opening | Watching) -> tuple[Action, ...]:
@@ -144,9 +147,9 @@ def _close(state: Opening | Watching) -> tuple[Action, ...]:
 
 
 def _is_mute(state: Opening | Watching, now: float) -> bool:
-    return _settle(state, now).mute_watches >= MAX_MUTE_WATCHES and not state.context.settings.follow
+    return _count_watch(state, now).mute_watches >= MAX_MUTE_WATCHES and not state.context.settings.follow
 
 
-def _is_stubborn(state: Watching, now: float) -> bool:
-    failures = _settle(state, now).failures + 1
+def _fails_repeatedly(state: Watching, now: float) -> bool:
+    failures = _count_watch(state, now).failures + 1
     return failures % MAX_FAILURES == 0 and not state.context.settings.follow

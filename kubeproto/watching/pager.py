@@ -1,4 +1,4 @@
-"""The pager: one list, page by page, as a machine that the caller drives and the resync machine embeds.
+"""The pager: requests a list page by page. Callers drive it directly, and the resync machine embeds it.
 
 ::
 
@@ -15,19 +15,20 @@
 
 Rules
 
-- A page is passed on (`Stage`) before the next one is requested, so memory is bounded by a page. Prefetching
-  is up to the driver.
-- Only page 1 has the version and its match: a token carries its version, and a server refuses both.
+- A page is staged (`Stage`) before the next page is requested, so memory is bounded by a page. A driver may
+  prefetch.
+- Only the request of page 1 has the version and its match: a token contains its version, and a server refuses
+  a request with both.
 - The version of the list is that of page 1, which the server repeats on every page.
-- A 410 in the middle voids what was passed on (`Discard`) and falls back to the whole list in one response,
-  which cannot expire while it arrives. The plan may choose otherwise: to fail, or to continue with the token
-  that the server offers. The rest then has another version than the beginning: such a list is not a
-  snapshot (`Done.consistent`), and no watch may start from it.
-- The fallback is tried once, and a server that responds with the token of the request would do so forever:
-  both end the list. So does anything else that a server could continue forever: the same page under another
-  token, page after page without an object, more pages than any list has, and a token or a version that is too
-  long to be sent back.
-- A 410 on page 1 is for the caller: the version it asked for is too old. So are retries.
+- After a 410 between pages, the staged pages are discarded (`Discard`) and the whole list is requested in a
+  single response, which cannot expire while it arrives. The plan may choose otherwise: to fail, or to
+  continue with the token that the server offers. Then the later pages have another version: such a list is
+  not a snapshot (`Done.consistent`), and no watch may start from it.
+- The fallback is tried once. The list ends when a server could continue it forever: it responds with the
+token
+  of the request, or with the same page under another token, or with empty pages, or with more pages than any
+  list has, or with a token or version that is too long to be sent back.
+- The caller handles a 410 on page 1, because the requested version is too old, and all retries.
 """
 
 from __future__ import annotations
@@ -69,30 +70,31 @@ __all__ = [
     "step",
 ]
 
-PAGE: Final = 500  # objects a page, as Go's client and kubectl ask for
+PAGE: Final = 500  # objects per page, as Go's client and kubectl request
 
 # A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
 # the request line that proxies accept, and httpx accepts no URL of over 64 KiB.
 MAX_TOKEN: Final = 16 * 1024
 
-# Versions are numbers of 20 digits; those of other stores may be longer, and every watch sends one back.
+# Versions are numbers of up to 20 digits. Other stores may have longer versions, which every watch sends
+# back.
 MAX_VERSION: Final = 1024
 
-# An API server fills each page up to the limit, so not even one empty page with a token comes from it.
+# An API server fills each page up to the limit, so it never sends an empty page with a token.
 MAX_EMPTY_PAGES: Final = 10
 
 # Bounds the pages of a list, whatever the limit: at 500 objects a page this is six million objects.
 _MAX_PAGES: Final = 12_000
 _MAX_OBJECTS: Final = 1_000_000
 
-# Seconds. An API server gives a list 60 s, and ends it then (`--request-timeout`): one that has not sent an
-# object in that time is not making progress, and ten times as long is enough for the slowest of proxies.
+# Seconds. An API server ends a list after 60 s (`--request-timeout`), so a list without an object in that
+# time makes no progress. Ten times as long is enough for slow proxies.
 PROGRESS: Final = 60.0
 LIST_TIMEOUT: Final = 600.0
 
 
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
-    """The parameters of a list. `on_expired`: what to do when the server forgets the version midway."""
+    """The parameters of a list. `on_expired` decides what happens if the version expires between pages."""
 
     version: str = ""
     match: str = ""
@@ -129,7 +131,7 @@ class Following(Struct, frozen=True, gc=False):
 
 
 class Whole(Struct, frozen=True, gc=False):
-    """The rest could not be read page by page: all of it has been requested in one response."""
+    """The version expired between pages, and the whole list was requested in a single response."""
 
     plan: Plan
 
@@ -156,9 +158,10 @@ class Started(Struct, frozen=True, gc=False):
 
 
 class Listed(Struct, frozen=True, gc=False):
-    """A page is complete. `token` asks for the next one and is empty on the last; `count` is its objects.
+    """A page is complete. `token` requests the next page and is empty on the last; `count` is the number of
+    objects.
 
-    `first_object` names the first of them, so that a server that sends the same page again is noticed.
+    `first_object` names the first object, to detect a server that repeats a page.
     """
 
     version: str
@@ -168,7 +171,7 @@ class Listed(Struct, frozen=True, gc=False):
 
 
 class Failed(Struct, frozen=True, gc=False):
-    """A request has failed, or its response broke off."""
+    """A request has failed, or the connection was lost."""
 
     outcome: Outcome
 
@@ -179,8 +182,8 @@ Event: TypeAlias = Started | Listed | Failed
 class SendList(Struct, frozen=True, kw_only=True, gc=False):
     """Request a page at a time between `earliest` and `latest`; the two are equal without jitter.
 
-    After `idle` seconds in which no object was completed, or `timeout` seconds in all, the driver closes it
-    and reports `Failed(TimedOut(…))`.
+    After `idle` seconds in which no object was completed, or `timeout` seconds in total, the driver closes
+    the response and reports `Failed(TimedOut(…))`.
     """
 
     earliest: float
@@ -194,11 +197,11 @@ class SendList(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Stage(Struct, frozen=True, gc=False):
-    """Stage the objects or events that have just arrived: a part of a list that is not complete yet."""
+    """Stage the objects or events that have just arrived: a part of an incomplete list."""
 
 
 class Replace(Struct, frozen=True, gc=False):
-    """Replace the snapshot with the staged objects: they are the whole list, at this version."""
+    """Replace the snapshot with the staged objects: they are the complete list at this version."""
 
     version: str
 
@@ -220,39 +223,39 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
     """Return the next state and the actions for an event."""
     match state, event:
         case Ready(plan), Started():
-            return _ask(First(plan), now)
-        case First() | Following() | Whole(), Listed() if endless := _endless(state, event):
-            return _lose(Garbled(endless))
+            return _request_page(First(plan), now)
+        case First() | Following() | Whole(), Listed() if problem := _find_problem(state, event):
+            return _lose(Garbled(problem))
         case First() | Following() | Whole(), Listed(token=""):
-            done = _done(state, event)
+            done = _finish(state, event)
             return done, (Stage(), Replace(done.version))
         case First(plan) | Whole(plan), Listed(version, token):
             following = Following(
                 plan, token, version, empty_pages=int(not event.count), first_object=event.first_object
             )
-            return _ask(following, now, Stage())
+            return _request_page(following, now, Stage())
         case Following(), Listed(token=token):
             empty_pages = 0 if event.count else state.empty_pages + 1
-            after = replace(
+            next_state = replace(
                 state,
                 token=token,
                 pages=state.pages + 1,
                 empty_pages=empty_pages,
                 first_object=event.first_object,
             )
-            return _ask(after, now, Stage())
+            return _request_page(next_state, now, Stage())
         case Following(Plan(on_expired="go on")), Failed(Expired(token=token)) if 0 < len(token) <= MAX_TOKEN:
-            return _ask(replace(state, token=token, consistent=False), now)
+            return _request_page(replace(state, token=token, consistent=False), now)
         case Following(Plan(on_expired="list whole" | "go on") as plan), Failed(Expired()):
-            return _ask(Whole(replace(plan, on_expired="fail")), now, Discard())
+            return _request_page(Whole(replace(plan, on_expired="fail")), now, Discard())
         case First() | Following() | Whole(), Failed(outcome):
             return _lose(outcome)
         case _:
-            raise LocalProtocolError(f"the pager cannot take {event} in {state}")
+            raise LocalProtocolError(f"the pager cannot process {event} in {state}")
 
 
 def request(state: First | Following | Whole, *, earliest: float, latest: float) -> SendList:
-    """Return the request that this state waits for: the same again, for a caller who retries it."""
+    """Return the request that this state waits for, so that a caller can repeat it."""
     match state:
         case First(plan):
             return SendList(
@@ -264,29 +267,31 @@ def request(state: First | Following | Whole, *, earliest: float, latest: float)
             return SendList(earliest=earliest, latest=latest, version=plan.version, match=plan.match)
 
 
-def _endless(state: First | Following | Whole, page: Listed) -> str:
-    """Return why a list cannot continue after this page, or would forever; "" if it can."""
+def _find_problem(state: First | Following | Whole, page: Listed) -> str:
+    """Return the reason why a list cannot continue after this page, or would never end; "" if it can."""
     if len(page.version) > MAX_VERSION:
-        return f"a version of {len(page.version)} characters came; the limit is {MAX_VERSION}"
+        return f"the version has {len(page.version)} characters; the limit is {MAX_VERSION}"
     if len(page.token) > MAX_TOKEN:
-        return f"a continue token of {len(page.token)} characters came; the limit is {MAX_TOKEN}"
+        return f"the continue token has {len(page.token)} characters; the limit is {MAX_TOKEN}"
     if not isinstance(state, Following) or not page.token:
         return ""
     if page.token == state.token:
-        return "the server responds to each page with the token that it was asked with"
+        return "the server responds with the token of the request"
     if page.first_object and page.first_object == state.first_object:
         return "the server sends the same page again under another token"
     if not page.count and state.empty_pages + 1 >= MAX_EMPTY_PAGES:
-        return f"{MAX_EMPTY_PAGES} pages in a row have a token for the next page, and no object"
+        return f"{MAX_EMPTY_PAGES} consecutive pages have a token for the next page, and no object"
     max_pages = max(_MAX_PAGES, _MAX_OBJECTS // max(state.plan.limit, 1))
     return f"the list continues after {max_pages} pages" if state.pages >= max_pages else ""
 
 
-def _ask(state: First | Following | Whole, now: float, *actions: Action) -> tuple[State, tuple[Action, ...]]:
+def _request_page(
+    state: First | Following | Whole, now: float, *actions: Action
+) -> tuple[State, tuple[Action, ...]]:
     return state, (*actions, request(state, earliest=now, latest=now))
 
 
-def _done(state: First | Following | Whole, last: Listed) -> Done:
+def _finish(state: First | Following | Whole, last: Listed) -> Done:
     match state:
         case Following(version=version, consistent=consistent):
             return Done(version, paged=True, consistent=consistent)

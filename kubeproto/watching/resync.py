@@ -1,9 +1,9 @@
 """The resync machine: keeps one cache in step with the server, whatever the server and the network do.
 
-It recovers a list and watch. It is not what client-go calls a resync, a periodic delivery of everything
-again: kubeproto does not do that. Normally it goes Idle, Asking, Streaming, Watching if the server has
-streaming lists, and Idle, Listing, Opening, Watching otherwise; then from Watching to Opening and back. All
-arrows::
+It lists, watches, and recovers from failures. client-go calls something else a resync: a periodic delivery of
+all objects, which kubeproto does not have. The usual path is Idle, Asking, Streaming, Watching if the server
+has streaming lists, and Idle, Listing, Opening, Watching otherwise; then between Watching and Opening. All
+transitions::
 
     Idle ─────── Started ───► Asking, Listing, Opening
     Idle ─────── Stopped ───► Ended
@@ -46,43 +46,43 @@ arrows::
     Watching ─── Stopped ───► Ended
 
 The arms of a phase are in one file: streaming lists in `_resync_streaming`, plain lists in
-`_resync_listing`, watches in `_resync_watching`, and what the program asks for in this one.
+`_resync_listing`, watches in `_resync_watching`, and requests of the program in this file.
 
 Rules
 
-- Objects do not pass through here. The driver summarizes a chunk (`Received`), steps, and then does what the
-  actions say: `Stage` the chunk, or `Update` with it. `Replace` publishes the staged snapshot atomically, so
-  no reader ever sees half of one; until then readers keep the old snapshot and its `version`.
-- After a 410 a relist asks for the last version or newer, which spares the server; only if that is refused
-  too, for the latest one. If the version would always be refused (Rejected), or the snapshot must be newer (a
-  lost event, an object that cannot be read, a refresh that the program asked for), the relist asks for the
-  latest at once.
-- A streaming list is requested to get a snapshot, never to continue from one. A server without streaming
-  lists is remembered (`Endpoint`). So is one that leaves out the initial-events-end bookmark three times; and
-  as soon as live events have come for ten seconds, or nothing at all, this one relist is made with a plain
-  list, for a server may hold such a stream open for ten minutes.
-- A clean end of a watch is normal: the next one starts where it left off. A watch that ends within a second
-  with nothing new did not work, and counts as a failure: otherwise a proxy that hangs up politely would cause
-  a tight loop.
-- Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
-  minute. A list that worked does not reset the failures, so list, watch and 410 cannot spin at full speed.
-- Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
-  none. So a server gets at most a burst of ten requests, and then one per second, whatever it responds.
-- Bookmarks come about every minute and distinguish a quiet connection from a dead one: after 75 s without an
-  event the watch is closed. Bytes without an event prove nothing: a server could send one now and then
-  forever. A list must deliver an object every 60 s. It takes two mute watches in a row to find out that a
-  server sends no bookmarks, and two more if it has sent some: a single one may have been a dead connection.
-  Each time a relist follows: a server that was restored to an older state keeps a watch at a future version
+- The machine gets no objects. The driver summarizes a chunk (`Received`), steps, and then performs the
+  actions: it stages the chunk (`Stage`), or updates the snapshot by it (`Update`). `Replace` publishes the
+  staged snapshot atomically, so no reader sees a part of it; until then readers use the old snapshot and its
+  `version`.
+- After a 410 a relist requests the last known version or a newer one, which costs the server less; and the
+  latest version only if that is refused too. If the version would always be refused (Rejected), or the
+  snapshot must be newer (a lost event, an unreadable object, a refresh by the program), the relist requests
+  the latest version immediately.
+- A streaming list is requested for a new snapshot, never to continue from a snapshot. `Endpoint` remembers a
+  server without streaming lists, and a server that has omitted the initial-events-end bookmark three times.
+  If only live events, or no events, have arrived for a while, the relist continues with a plain list: a
+  server may hold such a stream open for ten minutes.
+- A regular end of a watch is normal: the next watch continues from its last version. A watch that ends within
+  a second without an event counts as a failure: otherwise a proxy that closes each connection would cause a
+  tight loop.
+- Only progress resets the count of failures: a newer version on a watch, or a watch that stayed open for a
+  minute. A successful list does not reset it, so list, watch and 410 cannot alternate at full speed.
+- Every request, list or watch, takes a token from the same bucket, except the next page of a list without
+  failures. So a server gets at most a burst of ten requests, and then one per second, whatever it responds.
+- Bookmarks arrive about every minute and distinguish a quiet connection from a dead one: after 75 s without
+  an event the watch is closed. Bytes without an event prove nothing: a server could send a byte now and then
+  forever. A list must deliver an object every 60 s. Two consecutive mute watches show that a server sends no
+  bookmarks, or four if it has sent bookmarks before: a single mute watch may have been a dead connection. A
+  relist follows each time: a server that was restored to an older state keeps a watch at a future version
   open forever.
-- A watch that opens, and fails on the server's side five times in a row without progress, fails because of
-  something at that version: a relist follows. While a server does not let a watch open, the machine retries.
+- If open watches fail on the server's side five times in a row without progress, the cause is at that
+  version: a relist follows. While the server refuses to open a watch, the machine retries.
 - After 401, 403, 404 and for wrong requests it waits at least ten seconds and retries: permissions and kinds
-may
-  appear.
-- The machine uses no randomness. A request has the earliest and the latest time for it, and the driver
-  draws the time between them, as it draws the length of a watch. So a row of the test table shows both
-  ends, and no event has to carry a number that it may not need.
-- `now` may jump. A clock set back makes a watch look short, and costs a delay, never a loop or a crash.
+  may appear.
+- The machine uses no randomness. An action has the earliest and the latest time of its request, and the
+  driver draws a time between them; likewise the length of a watch. So a row of the test table shows both
+  limits, and no event has to contain a random number.
+- `now` may jump. If a clock is set back, a watch seems short, which costs a delay, never a loop or a crash.
 """
 
 from __future__ import annotations
@@ -172,10 +172,11 @@ _ENDPOINT: Final = Endpoint()
 
 
 def begin(settings: Settings = _SETTINGS, *, version: str = "", endpoint: Endpoint = _ENDPOINT) -> Idle:
-    """Return a machine that has made no request yet.
+    """Return a machine that has sent no request.
 
-    With the version of a snapshot that the caller has kept, it continues from there. InvalidRequest, which is
-    a ValueError, for "0", which is not a place in history, and for following without a version.
+    With the `version` of a snapshot that the caller has, it continues from there. Raise `InvalidRequest`,
+    which is a `ValueError`, for version "0", which is not a moment in history, and for following without a
+    version.
     """
     if version == "0" or (settings.follow and not version):
         raise InvalidRequest(
@@ -194,16 +195,16 @@ def step(state: State, event: Event, now: float) -> Step:
         case Listing(), Received() | Listed() | Failed():
             return listing.step(state, event, now)
 
-        # What the program asks for.
+        # Requests of the program.
         case Idle(context), Started() if context.version:
             # Readers have a snapshot already, and its version may still be in the server's history.
             return to_opening(context, now)
         case Idle(context), Started():
             return relist(context, "", now)
         case Asking() | Streaming() | Lagging() | Listing(), Refreshed():
-            return state, ()  # a new snapshot is on its way
+            return state, ()  # a new snapshot has been requested
         case Opening(context) | Watching(context), Refreshed() if not context.settings.follow:
-            # The latest, because the program knows of something that this cache has not seen.
+            # The latest version, because the program knows of a change that this cache lacks.
             return relist(context, "", now, Close())
         case Asking() | Streaming() | Lagging() | Listing() | Opening() | Watching(), Paused():
             return Idle(state.context), (Close(), Discard())

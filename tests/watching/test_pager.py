@@ -35,14 +35,14 @@ GO_ON = Plan(version="7", match="NotOlderThan", limit=2, on_expired="go on")
 GONE = Expired("too old", 410)
 OFFER = Expired("too old", 410, token="rest")
 BUSY = Throttled("busy", 429)
-CIRCLE = Garbled("the server responds to each page with the token that it was asked with")
+CIRCLE = Garbled("the server responds with the token of the request")
 
-EMPTY = Garbled("10 pages in a row have a token for the next page, and no object")
+EMPTY = Garbled("10 consecutive pages have a token for the next page, and no object")
 AGAIN = Garbled("the server sends the same page again under another token")
 MANY = Garbled("the list continues after 500000 pages")
 LONG = "x" * 16_385
-LONG_TOKEN = Garbled("a continue token of 16385 characters came; the limit is 16384")
-LONG_VERSION = Garbled("a version of 16385 characters came; the limit is 1024")
+LONG_TOKEN = Garbled("the continue token has 16385 characters; the limit is 16384")
+LONG_VERSION = Garbled("the version has 16385 characters; the limit is 1024")
 
 
 def send(**fields: Any) -> SendList:
@@ -154,7 +154,7 @@ def test_every_other_pair_is_refused() -> None:
     refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in pairs]
     assert len(refused) == len(STATES) * len(EVENTS) - len(pairs)
     for state, event in refused:
-        with pytest.raises(LocalProtocolError, match="the pager cannot take"):
+        with pytest.raises(LocalProtocolError, match="the pager cannot process"):
             pager.step(state, event, NOW)
 
 

@@ -36,13 +36,13 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
     [
         (Idle(NEW), "it has not been started, or is paused"),
         (Asking(NEW, ""), "a streaming list has been requested"),
-        (Streaming(OLD, "", 80.0, 4), ("a streaming list has brought 4 events in 20 s, "
-         "the last one 10 s ago, and not come to its initial-events-end bookmark")),
-        (Lagging(OLD, "", 80.0, 95.0, 4), ("a streaming list has gone on with live events for 5 s "
-         "without its initial-events-end bookmark")),
+        (Streaming(OLD, "", 80.0, 4), ("a streaming list has delivered 4 events in 20 s, "
+         "the last event 10 s ago, and no initial-events-end bookmark")),
+        (Lagging(OLD, "", 80.0, 95.0, 4), ("a streaming list has delivered live events for 5 s "
+         "without an initial-events-end bookmark")),
         (Listing(NEW, FIRST), "a list has been requested"),
         (Listing(NEW, SECOND, 500), "the next page of a list was requested after 500 objects"),
-        (Opening(DOWN), ("a watch is being opened, after 3 failures in a row; "
+        (Opening(DOWN), ("a watch is being opened, after 3 consecutive failures; "
          "the last: connection refused")),
         (Ended(OLD), "it has been stopped"),
         (Watching(DOWN, "7", 95.0), ""),

@@ -326,8 +326,8 @@ def test_wl_05_the_status_reports_how_long_the_end_bookmark_is_awaited() -> None
     status = sync_status(driver.state, driver.now)
     assert (status.synced, status.silent_for) == (False, 12.0)
     assert status.reason == (
-        "a streaming list has brought 1 events in 12 s, the last one 12 s ago,"
-        " and not come to its initial-events-end bookmark"
+        "a streaming list has delivered 1 events in 12 s, the last event 12 s ago,"
+        " and no initial-events-end bookmark"
     )
     driver.feed([end_bookmark(4)])
     assert sync_status(driver.state, driver.now).reason == ""

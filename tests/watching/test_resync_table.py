@@ -81,11 +81,11 @@ NO_SERVER = Unreachable("connection refused")
 CUT = Broken("connection reset")
 SILENT = TimedOut("75 s without a byte")
 GARBAGE = Garbled("a line without an end")
-LOST = Garbled("an event whose object or version is not known")
+LOST = Garbled("an event whose object or version is unknown")
 NO_VERSION = Garbled("the end of a list without a version")
 NO_BOOKMARK = Garbled("live events for 10 s, and no initial-events-end bookmark")
 NO_END = Garbled("the streaming list ended without its initial-events-end bookmark")
-CIRCLE = Garbled("the server responds to each page with the token that it was asked with")
+CIRCLE = Garbled("the server responds with the token of the request")
 
 
 def context(settings: Settings = STREAMING, **fields: Any) -> SyncContext:
@@ -690,7 +690,7 @@ def test_every_other_pair_is_refused() -> None:
     refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in pairs]
     assert len(refused) == len(STATES) * len(EVENTS) - len(pairs)
     for state, event in refused:
-        with pytest.raises(LocalProtocolError, match="the resync machine cannot take"):
+        with pytest.raises(LocalProtocolError, match="the resync machine cannot process"):
             resync.step(state, event, NOW)
 
 
