@@ -1,7 +1,6 @@
-"""A client as plain as can be: requests by method and target, answers as decoded JSON, watches by hand.
+"""A plain client: requests by method and target, responses as decoded JSON, and watches.
 
-It waits for nothing but what a watch says, so that a test reads the same on a clock that is turned and on
-one that runs.
+It waits only for the events of a watch, so that a test is the same on a virtual clock and on a real clock.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=met
 AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-PATIENCE: Final = 60.0  # seconds until a test gives up; never waited for where the server is well
-LOOK: Final = 0.05  # seconds between two looks at what no watch tells of
+PATIENCE: Final = 60.0  # seconds until a test fails; a correct server never takes so long
+POLL_INTERVAL: Final = 0.05  # seconds between two polls of state that no watch reports
 _numbers = itertools.count(1)
 
 
-class Answer:
-    """A response that has come in whole."""
+class FullResponse:
+    """A complete response."""
 
     def __init__(self, status: int, headers: Headers, body: bytes) -> None:
         self.status = status
@@ -51,11 +50,11 @@ class Answer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the server warns of."""
+        """The warnings of the server."""
         return warnings(self.headers)
 
     def header(self, name: str) -> str:
-        """The first header of a name."""
+        """Return the first header of a name."""
         return header(self.headers, name) or ""
 
 
@@ -66,36 +65,36 @@ class Stream:
         self.status = status
         self.headers = headers
         self._pieces = pieces
-        self._rest = b""
+        self._buffer = b""
         self._lines: list[bytes] = []
 
     def next(self) -> Any:
-        """The next event; None at the end."""
+        """Return the next event, or None at the end."""
         while not self._lines:
             chunk = next(self._pieces, None)
             if chunk is None:
-                assert not self._rest
+                assert not self._buffer
                 return None
-            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            *lines, self._buffer = (self._buffer + chunk).split(b"\n")
             self._lines += lines
         return json.loads(self._lines.pop(0))
 
     def take(self, count: int) -> list[tuple[str, Any]]:
-        """So many events, as type and object."""
+        """Return this number of events, as type and object."""
         events = [self.next() for _ in range(count)]
         return [(event["type"], event["object"]) for event in events]
 
-    def told(self, count: int) -> list[tuple[str, str]]:
-        """So many events, as type and name."""
+    def take_names(self, count: int) -> list[tuple[str, str]]:
+        """Return this number of events, as type and name."""
         return [(change, obj["metadata"].get("name", "")) for change, obj in self.take(count)]
 
-    def rest(self) -> list[tuple[str, Any]]:
-        """All events until the end."""
+    def take_all(self) -> list[tuple[str, Any]]:
+        """Return all events until the end, as type and object."""
         return [(event["type"], event["object"]) for event in iter(self.next, None)]
 
 
 class Client:
-    """Talks to a server, in a namespace of its own."""
+    """A client of a server with its own namespace."""
 
     def __init__(self, server: Server, namespace: str = "") -> None:
         self.server = server
@@ -103,41 +102,45 @@ class Client:
         self.home = f"/api/v1/namespaces/{namespace}"
         self.configmaps = f"{self.home}/configmaps"
 
-    def send(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Answer:
-        """The response to a request; a body that is bytes goes out as it is."""
+    def send(
+        self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str
+    ) -> FullResponse:
+        """Return the response to a request. A body of bytes is sent unchanged."""
         with self.server.transport.send(
             _raw_request(method, target, body, media, headers), timeout=PATIENCE
         ) as response:
             data = b"".join(response)
-            return Answer(response.status, response.headers, inflate(response.headers, data))
+            return FullResponse(response.status, response.headers, inflate(response.headers, data))
 
-    def ask(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Any:
-        """The decoded body of a success."""
+    def fetch(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Any:
+        """Return the decoded body of a success."""
         answer = self.send(method, target, body, media, **headers)
         assert answer.status < 300, answer.body
         return answer.json
 
     def get(self, target: str, **headers: str) -> Any:
-        """What is there."""
-        return self.ask("GET", target, **headers)
+        """Return the object or list at a target."""
+        return self.fetch("GET", target, **headers)
 
     def create(self, target: str, body: Any) -> Any:
-        """What a POST made."""
+        """Return the object that a POST created."""
         answer = self.send("POST", target, body)
         assert answer.status == 201, answer.body
         return answer.json
 
     def merge(self, target: str, change: Any) -> Any:
-        """The object after a merge patch."""
-        return self.ask("PATCH", target, change, MERGE)
+        """Return the object after a merge patch."""
+        return self.fetch("PATCH", target, change, MERGE)
 
     def apply(self, target: str, body: Any, manager: str, *, force: bool = False) -> Any:
-        """The object after it was applied."""
+        """Return the object after an apply."""
         query = f"?fieldManager={manager}" + ("&force=true" if force else "")
-        return self.ask("PATCH", target + query, body, APPLY)
+        return self.fetch("PATCH", target + query, body, APPLY)
 
-    def refused(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Any:
-        """The Status of a refusal, whose code is that of the answer."""
+    def expect_refusal(
+        self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str
+    ) -> Any:
+        """Return the Status of a refusal, whose code is that of the response."""
         answer = self.send(method, target, body, media, **headers)
         assert answer.status >= 400, answer.body
         status = answer.json
@@ -145,46 +148,46 @@ class Client:
         return status
 
     def call(self, request: Request[T]) -> Reply[T]:
-        """What the core reads in the response to a request of its own; or the `ApiError` that it is."""
+        """Return the core's reply to its own request, or raise the `ApiError` of the response."""
         with self.server.transport.send(request, timeout=PATIENCE) as response:
             return request.parse(response.status, response.headers, b"".join(response))
 
     @contextmanager
     def watch(self, target: str, **headers: str) -> Generator[Stream]:
-        """An open watch."""
+        """Yield an open watch."""
         target = f"{target}{'&' if '?' in target else '?'}watch=true"
         with self.server.transport.send(
             _raw_request("GET", target, None, JSON, headers), idle=PATIENCE
         ) as response:
             yield Stream(response.status, response.headers, iter(response))
 
-    def until(self, target: str, name: str, holds: Callable[[Any], object]) -> Any:
-        """An object once something holds of it; None if it goes before that."""
+    def wait_for(self, target: str, name: str, holds: Callable[[Any], object]) -> Any:
+        """Return an object as soon as `holds` is true for it, or None if it is deleted before that."""
         with self.watch(f"{target}?fieldSelector=metadata.name%3D{name}") as stream:
             for change, obj in iter(lambda: stream.take(1)[0], None):
                 if change == "DELETED":
                     return None
                 if holds(obj):
                     return obj
-        raise AssertionError("a watch does not run out of events")
+        raise AssertionError("the watch ended before the event")
 
     def _serves(self, kinds: str) -> bool:
         return self.send("GET", kinds).status not in (404, 429, 503)
 
-    def eventually(self, holds: Callable[[], T]) -> T:
-        """Look until something holds, and return it: for what each part of a server learns in its own time.
+    def poll_until(self, holds: Callable[[], T]) -> T:
+        """Poll until the value is true, and return it.
 
-        Discovery, the handlers of custom resources and admission follow what is written by watches of their
-        own, so that a write that is answered, or even told by a watch, is not known to all of them yet.
+        Discovery, the handlers of custom resources and admission follow writes by their own watches, so that
+        they may not know a write yet when its response, or even its watch event, has arrived.
         """
-        for _ in range(round(PATIENCE / LOOK)):
+        for _ in range(round(PATIENCE / POLL_INTERVAL)):
             if value := holds():
                 return value
-            self.server.wait(LOOK)
-        raise AssertionError("the server does not come to it")
+            self.server.wait(POLL_INTERVAL)
+        raise AssertionError("the server does not reach the expected state")
 
-    def gone(self, target: str, name: str) -> None:
-        """Wait until an object is not there any more."""
+    def wait_until_deleted(self, target: str, name: str) -> None:
+        """Wait until an object is deleted."""
         listed = self.get(f"{target}?fieldSelector=metadata.name%3D{name}")
         if listed["items"]:
             query = f"fieldSelector=metadata.name%3D{name}&resourceVersion={version_of(listed)}"
@@ -193,13 +196,13 @@ class Client:
                     pass
 
     def config(self, name: str, data: dict[str, str] | None = None, **metadata: Any) -> Any:
-        """A ConfigMap that was made."""
+        """Create a ConfigMap."""
         return self.create(
             self.configmaps, {"metadata": {"name": name, **metadata}, "data": data or {"a": "1"}}
         )
 
     def pod(self, name: str, **metadata: Any) -> Any:
-        """A pod that was made, and that no node has taken."""
+        """Create a pod that is on no node."""
         spec = {"containers": [{"name": "c", "image": "i"}]}
         return self.create(f"{self.home}/pods", {"metadata": {"name": name, **metadata}, "spec": spec})
 
@@ -207,42 +210,42 @@ class Client:
         """Apply a definition, and wait until its kind is served."""
         name = definition["metadata"]["name"]
         self.apply(f"{DEFINITIONS}/{name}", definition, "suite", force=True)
-        self.until(DEFINITIONS, name, established)
+        self.wait_for(DEFINITIONS, name, established)
         spec = definition["spec"]
         for version in spec["versions"]:
             if version["served"]:
                 kinds = f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}"
-                self.eventually(partial(self._serves, kinds))
+                self.poll_until(partial(self._serves, kinds))
 
 
 def established(definition: Any) -> bool:
-    """Whether a definition says that its kind is served, under the names that it asked for."""
+    """Return whether a definition has the conditions that its kind is served under its requested names."""
     conditions: list[dict[str, Any]] = definition.get("status", {}).get("conditions") or []
     true = {condition["type"] for condition in conditions if condition["status"] == "True"}
     return true >= {"Established", "NamesAccepted"}
 
 
 def fresh_namespace(server: Server) -> Client:
-    """A client in a new namespace, which has what controllers put there."""
+    """Return a client with a new namespace, which contains only the objects of controllers."""
     client = Client(server, f"suite-{next(_numbers)}")
     client.create("/api/v1/namespaces", {"metadata": {"name": client.namespace}})
     return client
 
 
 def version_of(obj: Any) -> str:
-    """The version of an object or a list."""
+    """Return the version of an object or a list."""
     version: str = obj["metadata"]["resourceVersion"]
     return version
 
 
 def names(listed: Any) -> list[str]:
-    """The names in a list, but for what a controller puts into every namespace."""
+    """Return the names in a list, without those that a controller adds to every namespace."""
     item_names = [item["metadata"]["name"] for item in listed["items"]]
     return [name for name in item_names if name != "kube-root-ca.crt"]
 
 
 def causes(status: Any) -> list[tuple[str, str]]:
-    """The causes in a Status, as field and reason."""
+    """Return the causes of a Status, as field and reason."""
     return [(cause.get("field", ""), cause.get("reason", "")) for cause in status["details"]["causes"]]
 
 

@@ -1,4 +1,4 @@
-"""One suite, two servers: the simulated one in `make test`, a real one in `make real`."""
+"""The same suite for two servers: the simulated server in `make test`, a real server in `make real`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.client import AGGREGATED, Client, fresh_namespace
 from conformance.kinds import BAR, BAZ, FOO
 from conformance.servers import Server, Simulated
 
-PLUGIN = "realserver.fixtures"  # which `make real` loads
+PLUGIN = "realserver.fixtures"  # loaded by `make real`
 OF_THE_SIMULATED = ("test_older_releases.py", "test_recordings.py", "test_sequences.py")
 OF_BOTH = (
     "test_differences.py",
@@ -29,7 +29,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def served(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> Server:
-    """A server with the kinds of the suite: the real one of that name, or a simulated one."""
+    """Yield a server with the kinds of the suite: the real server of that name, or a simulated server."""
     server: Server
     if request.config.pluginmanager.hasplugin(PLUGIN):
         from conformance.real import Real
@@ -43,24 +43,24 @@ def served(request: pytest.FixtureRequest, name: str, *, watch_cache: bool) -> S
     for definition in (FOO, BAR, BAZ):
         client.define(definition)
     # A kind is served a moment before it is discovered.
-    client.eventually(lambda: {"foos", "bars", "bazs"} <= discovered(client))
+    client.poll_until(lambda: {"foos", "bars", "bazs"} <= discovered(client))
     return server
 
 
 def discovered(client: Client) -> set[str]:
-    """The kinds of the suite that both forms of discovery show."""
+    """Return the kinds of the suite that both forms of discovery contain."""
     groups = {item["metadata"]["name"]: item for item in client.get("/apis", Accept=AGGREGATED)["items"]}
     versions = groups.get("suite.test", {}).get("versions", ())
     legacy = client.send("GET", "/apis/suite.test/v1")
     listed = legacy.json["resources"] if legacy.status == 200 else ()
-    return {one["resource"] for version in versions for one in version["resources"]} & {
-        one["name"] for one in listed
+    return {resource["resource"] for version in versions for resource in version["resources"]} & {
+        resource["name"] for resource in listed
     }
 
 
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """The server that most tests share."""
+    """Yield the server that most tests share."""
     server = served(request, "real_server", watch_cache=True)
     yield server
     server.stop()
@@ -68,7 +68,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def bare_server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """A server without a watch cache, where a version is gone as soon as it is compacted."""
+    """Yield a server without a watch cache, where a version expires as soon as it is compacted."""
     server = served(request, "uncached_server", watch_cache=False)
     yield server
     server.stop()
@@ -76,11 +76,11 @@ def bare_server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def client(server: Server) -> Client:
-    """A client in a namespace of its own."""
+    """Return a client with its own namespace."""
     return fresh_namespace(server)
 
 
 @pytest.fixture
 def bare(bare_server: Server) -> Client:
-    """A client of the server without a watch cache, in a namespace of its own."""
+    """Return a client of the server without a watch cache, with its own namespace."""
     return fresh_namespace(bare_server)

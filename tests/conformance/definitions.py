@@ -21,14 +21,16 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 FOLDERS: Final = ("tests", "examples")
 HERE: Final = Path(__file__).resolve().parent
 
-# Made to be turned into classes: no server takes it.
+# Definitions that are only converted to classes: no server accepts them.
 NOT_FOR_A_SERVER: Final = ("tests/kinds/test_crd_classes.py:FULL",)
 
 Definition = dict[str, Any]
 
 
-def kept(spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec of a definition as the server keeps it: some drop the names of selectable fields."""
+def stored_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec of a definition as the server stores it: some releases drop the names of selectable
+    fields.
+    """
     if is_on("CustomResourceFieldSelectors"):
         return spec
     versions = [
@@ -39,28 +41,28 @@ def kept(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def found_definitions() -> dict[str, Definition]:
-    """The definitions by the place where they stand: ``tests/crd/test_typed.py:Book``.
+    """Return the definitions by their location: ``tests/crd/test_typed.py:Book``.
 
-    Modules are read as text first, and imported under a name of their own if a definition may stand in them.
+    Modules are read as text first, and imported under a separate name if they may contain a definition.
     """
-    found: dict[str, Definition] = {}
-    for path in sorted(one for folder in FOLDERS for one in (ROOT / folder).rglob("*.py")):
+    definitions: dict[str, Definition] = {}
+    for path in sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")):
         text = path.read_text()
         if path.is_relative_to(HERE) and path.name != "situations.py" and path.name != "kinds.py":
             continue
         if ("Object[" in text and "group=" in text) or '"CustomResourceDefinition"' in text:
             for name, definition in _in_module(_imported(path)):
-                # A certificate that a test made up is refused by a server that looks into it.
+                # A server that verifies certificates refuses the invalid certificate of a test.
                 definition["spec"].pop("conversion", None)
-                place = f"{path.relative_to(ROOT).as_posix()}:{name}"
-                if place not in NOT_FOR_A_SERVER:
-                    found[place] = definition
-    return found
+                location = f"{path.relative_to(ROOT).as_posix()}:{name}"
+                if location not in NOT_FOR_A_SERVER:
+                    definitions[location] = definition
+    return definitions
 
 
 def _imported(path: Path) -> ModuleType:
     parts = path.relative_to(ROOT).with_suffix("").parts
-    # A module of a package is known by its place in it; any other gets a name that nobody else has.
+    # A module of a package is known by its path; any other module gets a unique name.
     name = (
         ".".join(parts[1:]) if (path.parent / "__init__.py").exists() else f"definitions_of_{'_'.join(parts)}"
     )
@@ -95,9 +97,9 @@ def _in_module(module: ModuleType) -> Iterator[tuple[str, Definition]]:
 
 
 def object_of(definition: Definition) -> dict[str, Any]:
-    """An object that the stored version of a definition takes."""
+    """Return an object that the stored version of a definition accepts."""
     spec = definition["spec"]
-    [version] = [one for one in spec["versions"] if one["storage"]]
+    [version] = [version_ for version_ in spec["versions"] if version_["storage"]]
     schema = version["schema"]["openAPIV3Schema"]
     obj = {
         "apiVersion": f"{spec['group']}/{version['name']}", "kind": spec["names"]["kind"],
@@ -109,7 +111,7 @@ def object_of(definition: Definition) -> dict[str, Any]:
 
 
 def sample(schema: Definition) -> Any:
-    """A value that a schema takes, as small as can be."""
+    """Return the smallest value that a schema accepts."""
     if "default" in schema:
         return schema["default"]
     if "enum" in schema:
@@ -121,9 +123,9 @@ def sample(schema: Definition) -> Any:
             properties: dict[str, Any] = schema.get("properties", {})
             required = {*schema.get("required", ()), "spec"}
             return {
-                name: sample(below)
-                for name, below in properties.items()
-                if name in required or "default" in below
+                name: sample(subschema)
+                for name, subschema in properties.items()
+                if name in required or "default" in subschema
             }
         case "array":
             return [sample(schema["items"]) for _ in range(schema.get("minItems", 0))]
@@ -135,6 +137,10 @@ def sample(schema: Definition) -> Any:
             return "2026-01-01T00:00:00Z"
         case "string":
             length = max(schema.get("minLength", 1), 1)
-            return next(text for one in "xX1" if re.search(schema.get("pattern", ""), text := one * length))
+            return next(
+                text
+                for character in "xX1"
+                if re.search(schema.get("pattern", ""), text := character * length)
+            )
         case _:
             return {}

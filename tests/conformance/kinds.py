@@ -105,7 +105,7 @@ FOO: Final[dict[str, Any]] = {
     },
 }
 
-# Anything goes, and nothing is apart.
+# Any fields are allowed, and there are no subresources.
 BAR: Final[dict[str, Any]] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -128,7 +128,7 @@ BAR: Final[dict[str, Any]] = {
     },
 }
 
-# The same, in namespaces.
+# The same kind, in namespaces.
 BAZ: Final[dict[str, Any]] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -154,16 +154,16 @@ BARS: Final = "/apis/suite.test/v1/bars"
 
 
 def foos(namespace: str) -> str:
-    """Where the Foos of a namespace are."""
+    """Return the path of the Foos of a namespace."""
     return f"/apis/suite.test/v1/namespaces/{namespace}/foos"
 
 
 def foo(name: str, **spec: Any) -> dict[str, Any]:
-    """A Foo."""
+    """Return a Foo."""
     spec = {"color": "red"} | spec
     return {"apiVersion": "suite.test/v1", "kind": "Foo", "metadata": {"name": name}, "spec": spec}
 
 
 def bar(name: str, **content: Any) -> dict[str, Any]:
-    """A Bar."""
+    """Return a Bar."""
     return {"apiVersion": "suite.test/v1", "kind": "Bar", "metadata": {"name": name}} | content

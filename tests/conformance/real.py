@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Real:
-    """A control plane of its own, reached as any client reaches it."""
+    """A separate control plane, accessed like by any client."""
 
     real = True
 

@@ -1,7 +1,7 @@
-"""The interface of the runtime's tests: clients of either server, on each event loop, in its own time.
+"""The interface of the runtime's tests: clients of either server, on each event loop, in the server's time.
 
-A simulated cluster is new for each test, and virtual time passes in no time. A real one is shared, and its
-time is that of the wall: a test has a namespace of its own there, and nobody waits but until a deadline.
+A simulated cluster is new for each test, and its time is virtual. A real cluster is shared, and its time is
+real: each test has its own namespace there, and waits only until a deadline.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ T = TypeVar("T")
 Body: TypeAlias = Callable[[Client], Awaitable[None]]
 Watched: TypeAlias = kp.Added[Any] | kp.Modified[Any] | kp.Deleted[Any] | kp.Bookmark | kp.Malformed
 
-PATIENCE: Final = 240.0  # seconds until a test gives up; never waited for where all is well
-LOOK: Final = 0.1  # seconds between two looks at what nobody tells of
-_NAMED: Final = {kp.Added: "added", kp.Modified: "modified", kp.Deleted: "deleted"}
+PATIENCE: Final = 240.0  # seconds until a test fails; a correct server never takes so long
+POLL_INTERVAL: Final = 0.1  # seconds between two polls of state that no watch reports
+_CHANGE_NAMES: Final = {kp.Added: "added", kp.Modified: "modified", kp.Deleted: "deleted"}
 _JSON: Final[Headers] = (("Content-Type", "application/json"),)
 _OBJECTS: Final = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/[^/]+/(?:namespaces/(?P<namespace>[^/]+)/)?"
@@ -68,7 +68,7 @@ class ShipStatus(kp.Fields):
 
 
 class Ship(kp.Object[ShipSpec, ShipStatus], group="runtime.example.com", version="v1"):
-    """What the tests' controllers look after."""
+    """The kind of the tests' controllers."""
 
 
 def ship(name: str = "pequod", *, crew: int = 30, port: str = "") -> Ship:
@@ -76,38 +76,40 @@ def ship(name: str = "pequod", *, crew: int = 30, port: str = "") -> Ship:
 
 
 class Rig(Protocol):
-    """A server for the tests of the runtime, and the loop that they run on."""
+    """A server for the tests of the runtime, and their event loop."""
 
     real: bool
     namespace: str
 
     def client(self, user: str = "admin") -> AbstractAsyncContextManager[Client]:
-        """Connect as somebody: "admin" may do everything, "nobody" what a RoleBinding lets him."""
+        """Connect as a user: "admin" has all permissions, "nobody" those of a RoleBinding."""
         ...
 
     def run(self, body: Body, *kinds: type[kp.KubeObject]) -> None:
-        """Run a test with the client of an admin, once these kinds are served."""
+        """Run a test with the client of an admin, after these kinds are served."""
         ...
 
     def compact(self) -> None:
-        """Forget all history."""
+        """Compact all history."""
         ...
 
     async def restart(self) -> None:
-        """End the server without a word, and start it again with the same objects."""
+        """Kill the server, and start it again with the same objects."""
         ...
 
     async def pods(self, client: Client, deployment: str) -> int:
-        """How many pods there are for an `app`; where nobody makes pods, how many are asked for."""
+        """Return the number of pods of an `app`, or the number of requested pods if no controller creates
+        pods.
+        """
         ...
 
     async def nodes(self, client: Client) -> None:
-        """Let pods run, until cancelled, so that deployments become available and jobs complete."""
+        """Run pods until cancelled, so that deployments become available and jobs complete."""
         ...
 
 
 class Simulated:
-    """A new cluster. Nobody makes pods there, and only namespaces with a RoleBinding are open to "nobody"."""
+    """A new cluster without pods. Only namespaces with a RoleBinding are accessible to "nobody"."""
 
     real = False
 
@@ -132,8 +134,8 @@ class Simulated:
         self._cluster.end_watches()
 
     async def pods(self, client: Client, deployment: str) -> int:
-        found = await client.api(Deployment).get_or_none(deployment)
-        return 0 if found is None else found.spec.replicas or 0
+        existing = await client.api(Deployment).get_or_none(deployment)
+        return 0 if existing is None else existing.spec.replicas or 0
 
     async def nodes(self, client: Client) -> None:
         async with anyio.create_task_group() as tasks:
@@ -142,7 +144,7 @@ class Simulated:
 
 
 class Real:
-    """The control plane of `make real`, reached by its kubeconfig. It has no nodes."""
+    """The control plane of `make real`, accessed by its kubeconfig. It has no nodes."""
 
     real = True
 
@@ -181,13 +183,13 @@ class Real:
 
 @pytest.fixture(params=BACKENDS)
 def rig(request: pytest.FixtureRequest) -> Rig:
-    """A server of either sort, on each event loop."""
+    """Return a server of each type, on each event loop."""
     return _rig(request, "real_server", watch_cache=True)
 
 
 @pytest.fixture(params=BACKENDS)
 def bare_rig(request: pytest.FixtureRequest) -> Rig:
-    """The same without a watch cache, where history is gone as soon as it is compacted."""
+    """Return servers without a watch cache, where history expires as soon as it is compacted."""
     return _rig(request, "uncached_server", watch_cache=False)
 
 
@@ -204,7 +206,7 @@ async def _test(rig: Rig, body: Body, kinds: tuple[type[kp.KubeObject], ...]) ->
             definitions = [definition_of(kind) for kind in kinds]
             await client.apply_manifests(definitions, field_manager="suite", force=True)
             for kind in kinds:
-                await until(partial(_is_served, client, kind))
+                await poll_until(partial(_is_served, client, kind))
             await body(client)
 
 
@@ -217,8 +219,8 @@ async def _is_served(client: Client, kind: type[kp.KubeObject]) -> bool:
 
 
 @asynccontextmanager
-async def beside(*works: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
-    """Run these beside the block, until it is left."""
+async def running_beside(*works: Callable[[], Awaitable[object]]) -> AsyncGenerator[None]:
+    """Run these functions concurrently with the block, until it exits."""
     async with anyio.create_task_group() as tasks:
         for work in works:
             tasks.start_soon(_perform, work)
@@ -231,32 +233,34 @@ async def _perform(work: Callable[[], Awaitable[object]]) -> None:
 
 
 @overload
-async def until(look: Callable[[], Awaitable[T]], *, within: float = 60.0) -> T: ...
+async def poll_until(poll: Callable[[], Awaitable[T]], *, within: float = 60.0) -> T: ...
 @overload
-async def until(look: Callable[[], T], *, within: float = 60.0) -> T: ...
-async def until(look: Callable[[], Any], *, within: float = 60.0) -> Any:
-    """Look again and again until it is so, and give what was seen then."""
+async def poll_until(poll: Callable[[], T], *, within: float = 60.0) -> T: ...
+async def poll_until(poll: Callable[[], Any], *, within: float = 60.0) -> Any:
+    """Poll until the value is true, and return it."""
     with anyio.fail_after(within):
         while True:
-            seen = look()
-            found: Any = (await seen) if isawaitable(seen) else seen
-            if found:
-                return found
-            await anyio.sleep(LOOK)
+            value = poll()
+            result: Any = (await value) if isawaitable(value) else value
+            if result:
+                return result
+            await anyio.sleep(POLL_INTERVAL)
 
 
-def told(event: Watched) -> str:
-    """An event in two words."""
+def describe_event(event: Watched) -> str:
+    """Return a short description of an event."""
     if isinstance(event, kp.Added | kp.Modified | kp.Deleted):
-        return f"{_NAMED[type(event)]} {event.object.metadata.name}"
+        return f"{_CHANGE_NAMES[type(event)]} {event.object.metadata.name}"
     return type(event).__name__
 
 
-# What the simulated server lacks
+# Features that the simulated server lacks
 
 
 class _Path(sim.Faults):
-    """The way of one user to a simulated cluster; all but the admin need a RoleBinding in a namespace."""
+    """The connection of a user to a simulated cluster; every user except the admin needs a RoleBinding in a
+    namespace.
+    """
 
     def __init__(self, cluster: sim.Cluster, user: str) -> None:
         super().__init__(cluster)
@@ -266,22 +270,30 @@ class _Path(sim.Faults):
         self, request: kp.RawRequest, user: sim.User | str | None = None, replies: Any = None
     ) -> sim.ServerResponse:
         path, _, query = request.target.partition("?")
-        asked = _OBJECTS.match(path)
-        if self._user == "admin" or asked is None or self._is_bound(asked["namespace"]):
+        requested_object = _OBJECTS.match(path)
+        if self._user == "admin" or requested_object is None or self._is_bound(requested_object["namespace"]):
             return super().respond(request, user, replies)
-        group, plural, name = asked["group"] or "", asked["plural"], asked["name"]
+        group, plural, name = (
+            requested_object["group"] or "",
+            requested_object["plural"],
+            requested_object["name"],
+        )
         verb = "watch" if "watch=" in query else _VERBS[request.method, name is not None]
-        where = f'in the namespace "{asked["namespace"]}"' if asked["namespace"] else "at the cluster scope"
-        named = f' "{name}"' if name else ""
+        scope = (
+            f'in the namespace "{requested_object["namespace"]}"'
+            if requested_object["namespace"]
+            else "at the cluster scope"
+        )
+        quoted_name = f' "{name}"' if name else ""
         message = (
-            f"{plural}{group and '.'}{group}{named} is forbidden: User"
-            f' "{self._user}" cannot {verb} resource "{plural}" in API group "{group}" {where}'
+            f"{plural}{group and '.'}{group}{quoted_name} is forbidden: User"
+            f' "{self._user}" cannot {verb} resource "{plural}" in API group "{group}" {scope}'
         )
         status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
         status |= {"message": message, "reason": "Forbidden", "code": 403}
         details = {"name": name, "group": group, "kind": plural}
-        given = {key: value for key, value in details.items() if value}
-        return sim.ServerResponse(403, _JSON, json.dumps(status | {"details": given}).encode())
+        present_details = {key: value for key, value in details.items() if value}
+        return sim.ServerResponse(403, _JSON, json.dumps(status | {"details": present_details}).encode())
 
     def _is_bound(self, namespace: str | None) -> bool:
         bindings = self.cluster.objects(RoleBinding)
@@ -293,23 +305,27 @@ class _Path(sim.Faults):
 
 
 async def _play_deployments(client: Client) -> None:
-    """As a controller manager and nodes: a deployment has its pods, and a little later they are available."""
+    """Act as a controller manager and nodes: a deployment gets its pods, which are available a little
+    later.
+    """
     deployments = client.api(Deployment)
     async with deployments.follow() as events:
         async for event in events:
             if isinstance(event, kp.Added | kp.Modified):
-                meta, wanted = event.object.metadata, event.object.spec.replicas
-                status = {"observedGeneration": meta.generation, "replicas": wanted}
-                status |= {"updatedReplicas": wanted, "availableReplicas": 0}
+                meta, desired = event.object.metadata, event.object.spec.replicas
+                status = {"observedGeneration": meta.generation, "replicas": desired}
+                status |= {"updatedReplicas": desired, "availableReplicas": 0}
                 await anyio.sleep(1)
                 if (event.object.status or DeploymentStatus()).observed_generation != meta.generation:
                     await deployments.status.merge_patch(meta.name, {"status": status})
                 else:
-                    await deployments.status.merge_patch(meta.name, {"status": {"availableReplicas": wanted}})
+                    await deployments.status.merge_patch(
+                        meta.name, {"status": {"availableReplicas": desired}}
+                    )
 
 
 async def _play_jobs(client: Client) -> None:
-    """As a controller manager and nodes: each job is complete at once."""
+    """Act as a controller manager and nodes: each job is complete immediately."""
     jobs = client.api(Job)
     async with jobs.follow() as events:
         async for event in events:

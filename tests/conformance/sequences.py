@@ -1,7 +1,8 @@
-"""Sequences of requests, drawn: mostly as programs send them, some with a slip, a few that make no sense.
+"""Random sequences of requests: mostly as programs send them, some with a mistake, and a few nonsensical
+ones.
 
-A few names and values on a few kinds, so that requests meet each other's objects. What controllers act upon
-(owners, foreground deletion, workloads) is left out: when they do is chance.
+A few names and values on a few kinds, so that requests affect each other's objects. Objects of controllers
+(owners, foreground deletion, workloads) are excluded: the time of a controller's action is random.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from conformance.client import APPLY, JSON, JSON_PATCH, MERGE, METADATA, METADATA_LIST, STRATEGIC, TABLE
-from conformance.comparing import Ask
+from conformance.comparing import RequestTemplate
 
 T = TypeVar("T")
 
 
 class Draw(Protocol):
-    """Takes one from what a strategy offers."""
+    """Draws a value from a strategy."""
 
     def __call__(self, offers: st.SearchStrategy[T], /) -> T: ...
 
@@ -28,7 +29,7 @@ MANAGERS: Final = ("m1", "m2", "kubectl")
 
 
 class Kind(Struct, frozen=True):
-    """A kind of the sequences: where it is, and what its objects hold."""
+    """A kind of the sequences: its path, and the content of its objects."""
 
     api_version: str
     kind: str
@@ -39,18 +40,18 @@ class Kind(Struct, frozen=True):
 
     @property
     def home(self) -> str:
-        """Where its objects are."""
+        """The path of its objects."""
         root = "api" if "/" not in self.api_version else "apis"
         return f"/{root}/{self.api_version}/namespaces/<ns>/{self.plural}"
 
 
 def maps(keys: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Small maps."""
+    """Return a strategy of small maps."""
     return st.dictionaries(st.sampled_from(keys.split()), values, max_size=3)
 
 
 def rarely(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Mostly the one, at times the other."""
+    """Return a strategy that is mostly `usual`, and sometimes `odd`."""
     return st.integers(0, 11).flatmap(lambda number: odd if number == 7 else usual)
 
 
@@ -175,27 +176,27 @@ def _object(draw: Draw, kind: Kind, name: str) -> dict[str, Any]:
     meta: dict[str, Any] = draw(META)
     obj: dict[str, Any] = {"apiVersion": kind.api_version, "kind": kind.kind}
     if draw(st.integers(0, 19)) == 3:
-        # What it says of itself is wrong; what else it holds would be looked at in part.
+        # Its metadata is wrong; the server validates only a part of the other fields.
         obj |= draw(st.sampled_from([{"kind": "Other"}, {"apiVersion": "v9"}]))
         return obj | {"metadata": {"name": name}}
     return obj | {"metadata": ({"name": name} if name else {}) | meta} | draw(kind.content)
 
 
-def _create(draw: Draw, kind: Kind, name: str) -> Ask:
+def _create(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     obj = _object(draw, kind, name)
     if draw(st.integers(0, 7)) == 1:
-        # Stored, it would stand at another place in each server's lists.
+        # If it were stored, its position in the lists of the two servers would differ.
         del obj["metadata"]["name"]
         obj["metadata"] |= draw(st.sampled_from([{"generateName": "gen-"}, {"generateName": "Bad-"}, {}]))
-        return Ask("POST", f"{kind.home}?dryRun=All", obj)
+        return RequestTemplate("POST", f"{kind.home}?dryRun=All", obj)
     if draw(st.integers(0, 15)) == 1:
         obj["metadata"] |= draw(
             st.sampled_from([{"namespace": "other"}, {"resourceVersion": "5"}, {"name": "Bad_Name"}])
         )
-    return Ask("POST", kind.home + draw(WRITE_QUERY), obj)
+    return RequestTemplate("POST", kind.home + draw(WRITE_QUERY), obj)
 
 
-def _replace(draw: Draw, kind: Kind, name: str) -> Ask:
+def _replace(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     obj = _object(draw, kind, name)
     key = f"{kind.plural}/{name}"
     version = draw(
@@ -210,10 +211,10 @@ def _replace(draw: Draw, kind: Kind, name: str) -> Ask:
             )
         )
     status = "/status" if kind.subresources and draw(st.integers(0, 3)) == 1 else ""
-    return Ask("PUT", f"{kind.home}/{name}{status}" + draw(WRITE_QUERY), obj)
+    return RequestTemplate("PUT", f"{kind.home}/{name}{status}" + draw(WRITE_QUERY), obj)
 
 
-def _merge(draw: Draw, kind: Kind, name: str) -> Ask:
+def _merge(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     change: dict[str, Any] = draw(kind.content)
     if draw(st.booleans()):
         change = change | {"metadata": draw(META)}
@@ -240,7 +241,7 @@ def _merge(draw: Draw, kind: Kind, name: str) -> Ask:
     )
     media = MERGE if kind.custom or draw(st.booleans()) else STRATEGIC
     status = "/status" if kind.subresources and draw(st.integers(0, 3)) == 1 else ""
-    return Ask("PATCH", f"{kind.home}/{name}{status}" + draw(WRITE_QUERY), change, media)
+    return RequestTemplate("PATCH", f"{kind.home}/{name}{status}" + draw(WRITE_QUERY), change, media)
 
 
 PATHS: Final = (
@@ -281,25 +282,27 @@ OPERATION: Final = st.one_of(
 )
 
 
-def _json_patch(draw: Draw, kind: Kind, name: str) -> Ask:
+def _json_patch(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     operations = draw(st.lists(OPERATION, min_size=1, max_size=2))
-    return Ask("PATCH", f"{kind.home}/{name}" + draw(WRITE_QUERY), operations, JSON_PATCH)
+    return RequestTemplate("PATCH", f"{kind.home}/{name}" + draw(WRITE_QUERY), operations, JSON_PATCH)
 
 
-def _apply(draw: Draw, kind: Kind, name: str) -> Ask:
+def _apply(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     obj = _object(draw, kind, name)
-    # An empty map that was applied to a custom resource is stored, unseen, until the next write.
+    # An empty map that was applied to a custom resource is stored, invisible until the next write.
     obj["metadata"] = {name: value for name, value in obj["metadata"].items() if value and name != "bogus"}
     spec: Any = obj.get("spec")
     if spec and "color" in spec and spec["color"] is None:
-        del spec["color"]  # a null stays a null only where it was applied
+        del spec["color"]  # a null is preserved only if it was applied
     status = "/status" if kind.subresources and draw(st.integers(0, 4)) == 1 else ""
     query = f"?fieldManager={draw(st.sampled_from(MANAGERS))}"
     query += draw(st.sampled_from(["", "", "&force=true", "&dryRun=All", "&fieldValidation=Strict"]))
-    return Ask("PATCH", f"{kind.home}/{name}{status}" + draw(rarely(st.just(query), st.just(""))), obj, APPLY)
+    return RequestTemplate(
+        "PATCH", f"{kind.home}/{name}{status}" + draw(rarely(st.just(query), st.just(""))), obj, APPLY
+    )
 
 
-def _scale(draw: Draw, kind: Kind, name: str) -> Ask:
+def _scale(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     if not kind.subresources:
         return _get(draw, kind, name)
     target = f"{kind.home}/{name}/scale"
@@ -313,15 +316,15 @@ def _scale(draw: Draw, kind: Kind, name: str) -> Ask:
     return draw(
         st.sampled_from(
             [
-                Ask("GET", target),
-                Ask("PATCH", target, {"spec": {"replicas": replicas}}, MERGE),
-                Ask("PUT", target, scale),
+                RequestTemplate("GET", target),
+                RequestTemplate("PATCH", target, {"spec": {"replicas": replicas}}, MERGE),
+                RequestTemplate("PUT", target, scale),
             ]
         )
     )
 
 
-def _delete(draw: Draw, kind: Kind, name: str) -> Ask:
+def _delete(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     key = f"{kind.plural}/{name}"
     body: Any = draw(
         rarely(
@@ -339,18 +342,20 @@ def _delete(draw: Draw, kind: Kind, name: str) -> Ask:
             ),
         )
     )
-    return Ask("DELETE", f"{kind.home}/{name}" + draw(st.sampled_from(["", "", "", "?dryRun=All"])), body)
+    return RequestTemplate(
+        "DELETE", f"{kind.home}/{name}" + draw(st.sampled_from(["", "", "", "?dryRun=All"])), body
+    )
 
 
-def _delete_some(draw: Draw, kind: Kind, _: str) -> Ask:
-    return Ask("DELETE", f"{kind.home}?labelSelector=l%3D{draw(st.sampled_from('12'))}")
+def _delete_some(draw: Draw, kind: Kind, _: str) -> RequestTemplate:
+    return RequestTemplate("DELETE", f"{kind.home}?labelSelector=l%3D{draw(st.sampled_from('12'))}")
 
 
-def _get(draw: Draw, kind: Kind, name: str) -> Ask:
+def _get(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     target = f"{kind.home}/{name}" + draw(
         rarely(st.just(""), st.sampled_from(["?resourceVersion=0", "?resourceVersion=x", "/status", "/nope"]))
     )
-    return Ask("GET", target, headers=draw(VIEWS))
+    return RequestTemplate("GET", target, headers=draw(VIEWS))
 
 
 VIEWS: Final = rarely(
@@ -407,37 +412,37 @@ LIST_QUERY: Final = rarely(
 )
 
 
-def _list(draw: Draw, kind: Kind, _: str) -> Ask:
-    return Ask("GET", kind.home + draw(LIST_QUERY), headers=draw(VIEWS))
+def _list(draw: Draw, kind: Kind, _: str) -> RequestTemplate:
+    return RequestTemplate("GET", kind.home + draw(LIST_QUERY), headers=draw(VIEWS))
 
 
-def _slip(draw: Draw, kind: Kind, name: str) -> Ask:
+def _slip(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     home = kind.home
     return draw(
         st.sampled_from(
             [
-                Ask(
+                RequestTemplate(
                     "POST",
                     f"{home}/{name}",
                     {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}},
                 ),
-                Ask("PUT", home, {}),
-                Ask("PATCH", home, {}, MERGE),
-                Ask("GET", f"{home}/{name}/nope"),
-                Ask("GET", home.replace("/namespaces/<ns>", "") + f"/{name}"),
-                Ask("POST", home, b"{"),
-                Ask("POST", home, b"[]"),
-                Ask("PUT", f"{home}/{name}", b""),
-                Ask("PATCH", f"{home}/{name}", b"[", MERGE),
-                Ask("PATCH", f"{home}/{name}", b"null", JSON_PATCH),
-                Ask("PATCH", f"{home}/{name}", b"5", APPLY),
-                Ask("PATCH", f"{home}/{name}", {}, "text/plain"),
-                Ask("POST", home, {}, "text/plain"),
-                Ask("GET", home.replace(kind.plural, "nopes")),
-                Ask("GET", f"/apis/nope.test/v1/{kind.plural}"),
-                Ask("GET", f"{home}/"),
-                Ask("GET", f"{home}/%2e%2e"),
-                Ask("GET", f"{home}/a%20b"),
+                RequestTemplate("PUT", home, {}),
+                RequestTemplate("PATCH", home, {}, MERGE),
+                RequestTemplate("GET", f"{home}/{name}/nope"),
+                RequestTemplate("GET", home.replace("/namespaces/<ns>", "") + f"/{name}"),
+                RequestTemplate("POST", home, b"{"),
+                RequestTemplate("POST", home, b"[]"),
+                RequestTemplate("PUT", f"{home}/{name}", b""),
+                RequestTemplate("PATCH", f"{home}/{name}", b"[", MERGE),
+                RequestTemplate("PATCH", f"{home}/{name}", b"null", JSON_PATCH),
+                RequestTemplate("PATCH", f"{home}/{name}", b"5", APPLY),
+                RequestTemplate("PATCH", f"{home}/{name}", {}, "text/plain"),
+                RequestTemplate("POST", home, {}, "text/plain"),
+                RequestTemplate("GET", home.replace(kind.plural, "nopes")),
+                RequestTemplate("GET", f"/apis/nope.test/v1/{kind.plural}"),
+                RequestTemplate("GET", f"{home}/"),
+                RequestTemplate("GET", f"{home}/%2e%2e"),
+                RequestTemplate("GET", f"{home}/a%20b"),
             ]
         )
     )
@@ -465,8 +470,8 @@ BUILDERS: Final = (
 
 
 @st.composite
-def asks(draw: Draw) -> Ask:
-    """One request."""
+def draw_template(draw: Draw) -> RequestTemplate:
+    """Draw a request."""
     kind = draw(st.sampled_from(KINDS))
     build = draw(st.sampled_from(BUILDERS))
     return build(draw, kind, draw(st.sampled_from(NAMES)))

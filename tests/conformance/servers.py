@@ -1,4 +1,4 @@
-"""The interface of the suite: what a test asks of a server, the simulated one or a real one."""
+"""The interface of the suite: the operations of a server, simulated or real."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from kubeproto.wire import BlockingTransport
 
 
 class Server(Protocol):
-    """A Kubernetes API server that a test may write to as it likes."""
+    """A Kubernetes API server to which a test may write without limits."""
 
     real: bool
     transport: BlockingTransport
 
     def compact(self) -> None:
-        """Forget all history, so that older versions are gone."""
+        """Compact all history, so that older versions expire."""
         ...
 
     def wait(self, seconds: float) -> None:
-        """Let that much of the server's time pass."""
+        """Let this much of the server's time pass."""
         ...
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         ...
 
 
 class Simulated:
-    """The simulated server; its time passes when it is waited for."""
+    """The simulated server; its time passes when a test waits."""
 
     real = False
 

@@ -1,7 +1,7 @@
-"""What stood in a cluster when a response was recorded: one function a recording.
+"""The state of a cluster when a response was recorded: a function for each recording.
 
-A situation prepares a cluster and may change the request, where that holds a version, a token or a uid of
-its own. What happens while a watch is open is done by the function that it returns.
+A situation prepares a cluster and may change the request, if that contains a version, a token or a uid.
+Changes while a watch is open are made by the function that the situation returns.
 """
 
 from __future__ import annotations
@@ -106,36 +106,36 @@ class Stage:
     def send(
         self, method: str, target: str, body: Any = None, media: str = "application/json"
     ) -> sim.ServerResponse:
-        """A request as the recordings' own client made it."""
+        """Return the response to a request like that of the recordings' client."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("User-Agent", "wire/1.0"), ("Accept", "application/json"), ("Content-Type", media))
         return self.cluster.respond(RawRequest(method, target, headers, data))
 
     def body(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
-        """The decoded body of its response, which must be a success."""
+        """Return the decoded body of the response, which must be a success."""
         answer = self.send(method, target, body, media)
         assert isinstance(answer.body, bytes)
         assert answer.status < 300, answer.body
         return json.loads(answer.body)
 
     def config(self, name: str, data: dict[str, str] | None = None, **metadata: Any) -> Any:
-        """A ConfigMap."""
+        """Create a ConfigMap."""
         body = {"metadata": {"name": name, **metadata}, "data": data or {"a": "1"}}
         return self.body("POST", CONFIGMAPS, body)
 
     def foo(self, name: str, **spec: Any) -> Any:
-        """A custom resource."""
+        """Create a custom resource."""
         return self.body("POST", FOOS, {
             "apiVersion": "wire.test/v1", "kind": "Foo", "metadata": {"name": name},
             "spec": {"color": "red"} | spec,
         })  # fmt: skip
 
     def merge(self, target: str, change: Any) -> Any:
-        """A merge patch."""
+        """Send a merge patch."""
         return self.body("PATCH", target, change, "application/merge-patch+json")
 
     def pages(self) -> None:
-        """The seven ConfigMaps that were listed in pages."""
+        """Create the seven ConfigMaps that were listed in pages."""
         self.config("a")
         self.cluster.put(
             {
@@ -215,7 +215,7 @@ def situation(*names: str) -> Callable[[Situation], Situation]:
     "patch-strategic-on-custom-resource-415",
 )
 def empty(stage: Stage) -> None:
-    """Nothing but the namespace and the definitions."""
+    """Return a cluster with only the namespace and the definitions."""
 
 
 @situation(
@@ -388,16 +388,16 @@ def nineteen(stage: Stage) -> None:
 
 
 def fnv_1a(text: str) -> int:
-    """The 64-bit FNV-1a hash, by which servers divide objects into shards."""
-    at = 0xCBF29CE484222325
+    """Return the 64-bit FNV-1a hash, by which servers divide objects into shards."""
+    hash_value = 0xCBF29CE484222325
     for byte in text.encode():
-        at = (at ^ byte) * 0x100000001B3 % (1 << 64)
-    return at
+        hash_value = (hash_value ^ byte) * 0x100000001B3 % (1 << 64)
+    return hash_value
 
 
 @situation("list-sharded")
 def nineteen_in_shards(stage: Stage) -> None:
-    # The hash of a uid decides its shard: make the first object until it is in the half that is asked for.
+    # The hash of a uid determines its shard: create the first object until it is in the requested half.
     while (fnv_1a(stage.config("ap", {"u": "1"})["metadata"]["uid"])) >= 1 << 63:
         stage.body("DELETE", f"{CONFIGMAPS}/ap")
     stage.merge(f"{CONFIGMAPS}/ap", {"metadata": {"managedFields": [{}]}})
@@ -432,7 +432,7 @@ def compacted_page(stage: Stage) -> Changes:
 
 
 def compacted(stage: Stage) -> str:
-    """A request for a second page that is forgotten."""
+    """Return a request for a second page that has expired."""
     stage.cluster.modes = sim.Modes(watch_cache=False)
     for name in ("a", "ap", "b", "c"):
         stage.config(name)
@@ -444,9 +444,9 @@ def compacted(stage: Stage) -> str:
 
 @situation("list-inconsistent-continue")
 def inconsistent_page(stage: Stage) -> Changes:
-    gone = stage.send("GET", compacted(stage))
-    assert isinstance(gone.body, bytes)
-    token = json.loads(gone.body)["metadata"]["continue"]
+    expired = stage.send("GET", compacted(stage))
+    assert isinstance(expired.body, bytes)
+    token = json.loads(expired.body)["metadata"]["continue"]
     for number in range(16):
         stage.config(f"x{number:02}")
     for name in ("b", "c", "d"):

@@ -1,4 +1,4 @@
-"""Server-side apply: who owns what, who may take it, and what goes when nobody wants it."""
+"""Server-side apply: the owners, their conflicts, and the removal of fields without owners."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.kinds import foo, foos
 
 
 def owned(obj: Any) -> dict[tuple[str, str], Any]:
-    """The book of an object: manager and operation, and what they own."""
+    """Return the managed fields of an object: manager and operation, and their fields."""
     entries = obj["metadata"].get("managedFields", [])
     return {(entry["manager"], entry["operation"]): entry["fieldsV1"] for entry in entries}
 
@@ -20,7 +20,7 @@ def config(data: dict[str, Any], **meta: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", **meta}, "data": data}
 
 
-def test_sv_20_apply_creates_and_owns_what_it_says(client: Client) -> None:
+def test_sv_20_apply_creates_an_object_and_owns_its_fields(client: Client) -> None:
     answer = client.send("PATCH", f"{client.configmaps}/a?fieldManager=m1", config({"x": "1"}), APPLY)
     assert answer.status == 201
     assert owned(answer.json) == {("m1", "Apply"): {"f:data": {"f:x": {}}}}
@@ -29,7 +29,7 @@ def test_sv_20_apply_creates_and_owns_what_it_says(client: Client) -> None:
 def test_sv_20_another_value_is_a_conflict_that_names_the_field_and_its_owner(client: Client) -> None:
     target = f"{client.configmaps}/a"
     client.apply(target, config({"x": "1"}), "m1")
-    status = client.refused("PATCH", f"{target}?fieldManager=m2", config({"x": "2"}), APPLY)
+    status = client.expect_refusal("PATCH", f"{target}?fieldManager=m2", config({"x": "2"}), APPLY)
     assert (status["code"], status["reason"]) == (409, "Conflict")
     assert status["message"] == 'Apply failed with 1 conflict: conflict with "m1": .data.x'
     assert status["details"] == {
@@ -40,15 +40,15 @@ def test_sv_20_another_value_is_a_conflict_that_names_the_field_and_its_owner(cl
 def test_sv_20_force_takes_the_field(client: Client) -> None:
     target = f"{client.configmaps}/a"
     client.apply(target, config({"x": "1", "y": "1"}), "m1")
-    taken = client.apply(target, config({"x": "2"}), "m2", force=True)
-    assert taken["data"] == {"x": "2", "y": "1"}
-    assert owned(taken) == {
+    applied = client.apply(target, config({"x": "2"}), "m2", force=True)
+    assert applied["data"] == {"x": "2", "y": "1"}
+    assert owned(applied) == {
         ("m1", "Apply"): {"f:data": {"f:y": {}}},
         ("m2", "Apply"): {"f:data": {"f:x": {}}},
     }
 
 
-def test_sv_20_an_equal_value_is_shared_and_stays_until_nobody_applies_it(client: Client) -> None:
+def test_sv_20_an_equal_value_is_shared_and_stays_while_any_manager_applies_it(client: Client) -> None:
     target = f"{client.configmaps}/a"
     client.apply(target, config({"x": "1"}), "m1")
     client.apply(target, config({"x": "1"}), "m2")
@@ -56,22 +56,22 @@ def test_sv_20_an_equal_value_is_shared_and_stays_until_nobody_applies_it(client
     assert not client.apply(target, config({}), "m2").get("data")
 
 
-def test_sv_20_what_is_applied_again_is_not_a_write(client: Client) -> None:
+def test_sv_20_applying_the_same_again_is_not_a_write(client: Client) -> None:
     target = f"{client.configmaps}/a"
     first = client.apply(target, config({"x": "1"}), "m1")
     assert client.apply(target, config({"x": "1"}), "m1") == first
 
 
-def test_an_update_takes_fields_without_asking(client: Client) -> None:
+def test_an_update_takes_fields_without_a_conflict(client: Client) -> None:
     target = f"{client.configmaps}/a"
     client.apply(target, config({"x": "1"}), "m1")
     changed = client.merge(f"{target}?fieldManager=hand", {"data": {"x": "2"}})
     assert owned(changed) == {("hand", "Update"): {"f:data": {"f:x": {}}}}
-    status = client.refused("PATCH", f"{target}?fieldManager=m1", config({"x": "1"}), APPLY)
+    status = client.expect_refusal("PATCH", f"{target}?fieldManager=m1", config({"x": "1"}), APPLY)
     assert status["details"]["causes"][0]["message"] == 'conflict with "hand" using v1'
 
 
-def test_sv_20_what_was_written_before_any_book_belongs_to_before_first_apply(client: Client) -> None:
+def test_sv_20_untracked_fields_belong_to_before_first_apply(client: Client) -> None:
     target = f"{foos(client.namespace)}/a"
     client.create(foos(client.namespace), foo("a", size=4))
     client.merge(f"{target}/status", {"status": {"note": "n"}})
@@ -83,14 +83,14 @@ def test_sv_20_what_was_written_before_any_book_belongs_to_before_first_apply(cl
     }
 
 
-def test_elements_of_a_list_map_have_owners_of_their_own(client: Client) -> None:
+def test_elements_of_a_list_map_have_their_own_owners(client: Client) -> None:
     target = f"{foos(client.namespace)}/a"
     client.apply(target, foo("a", ports=[{"name": "p", "port": 1}], tags=["s"]), "m1")
     both = client.apply(target, foo("a", ports=[{"name": "q"}], tags=["t"]), "m2")
     assert both["spec"]["ports"] == [{"name": "p", "port": 1}, {"name": "q", "port": 80}]
     assert both["spec"]["tags"] == ["s", "t"]
-    left = client.apply(target, foo("a"), "m1")
-    assert (left["spec"]["ports"], left["spec"]["tags"]) == ([{"name": "q", "port": 80}], ["t"])
+    applied = client.apply(target, foo("a"), "m1")
+    assert (applied["spec"]["ports"], applied["spec"]["tags"]) == ([{"name": "q", "port": 80}], ["t"])
 
 
 def test_a_status_is_applied_at_its_own_endpoint(client: Client) -> None:
@@ -105,11 +105,11 @@ def test_a_status_is_applied_at_its_own_endpoint(client: Client) -> None:
     applied = client.apply(f"{target}/status", status, "ctl")
     assert (applied["status"], applied["spec"]["color"]) == ({"note": "n"}, "red")
     assert owned(applied)["ctl", "Apply"] == {"f:status": {"f:note": {}}}
-    refused = client.refused(
+    refused = client.expect_refusal(
         "PATCH", f"{target}/status?fieldManager=other", status | {"status": {"note": "m"}}, APPLY
     )
     assert refused["details"]["causes"][0]["message"] == 'conflict with "ctl" with subresource "status"'
-    missing = client.refused(
+    missing = client.expect_refusal(
         "PATCH",
         f"{foos(client.namespace)}/zz/status?fieldManager=m",
         status | {"metadata": {"name": "zz"}},
@@ -118,7 +118,7 @@ def test_a_status_is_applied_at_its_own_endpoint(client: Client) -> None:
     assert missing["code"] == 404
 
 
-def test_who_applies_what_is_there_already_comes_into_the_book_without_a_time(client: Client) -> None:
+def test_applying_existing_values_adds_an_entry_without_a_time(client: Client) -> None:
     target = f"{client.configmaps}/a"
     client.apply(target, config({"x": "1"}), "m1")
     shared = client.apply(target, config({"x": "1"}), "m2")
@@ -146,13 +146,15 @@ def test_who_applies_what_is_there_already_comes_into_the_book_without_a_time(cl
     ],
 )
 def test_a_body_that_cannot_be_applied_is_refused(client: Client, body: Any, code: int, message: str) -> None:
-    status = client.refused("PATCH", f"{client.configmaps}/a?fieldManager=m", body, APPLY)
+    status = client.expect_refusal("PATCH", f"{client.configmaps}/a?fieldManager=m", body, APPLY)
     assert (status["code"], status["message"][: len(message)]) == (code, message)
 
 
 def test_apply_needs_a_manager_and_force_needs_apply(client: Client) -> None:
     client.config("a")
-    status = client.refused("PATCH", f"{client.configmaps}/a", config({}), APPLY)
+    status = client.expect_refusal("PATCH", f"{client.configmaps}/a", config({}), APPLY)
     assert (status["code"], status["details"]["causes"][0]["field"]) == (422, "fieldManager")
-    status = client.refused("PATCH", f"{client.configmaps}/a?force=true", {}, "application/merge-patch+json")
+    status = client.expect_refusal(
+        "PATCH", f"{client.configmaps}/a?force=true", {}, "application/merge-patch+json"
+    )
     assert (status["code"], status["details"]["causes"][0]["field"]) == (422, "force")

@@ -1,4 +1,4 @@
-"""What a definition promises: its kind is served, its schema prunes, defaults and validates."""
+"""The effects of a definition: its kind is served, and its schema prunes, defaults and validates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conformance.client import DEFINITIONS, JSON_PATCH, MERGE, Client, causes, established
-from conformance.definitions import kept
+from conformance.definitions import stored_spec
 from conformance.kinds import BAZ, FOO, foo, foos
 
 
 def definition(plural: str, **spec: Any) -> dict[str, Any]:
-    """A definition of a kind that a test has for itself."""
+    """Return a definition of a kind that only the calling test uses."""
     kind = plural.capitalize()
     names = {"plural": plural, "singular": plural, "kind": kind, "listKind": f"{kind}List"}
     return {
@@ -29,48 +29,50 @@ def test_a_definition_becomes_established_and_its_kind_is_discovered(client: Cli
     assert established(stored)
     assert stored["status"]["acceptedNames"] == stored["spec"]["names"]
     assert stored["status"]["storedVersions"] == ["v1"]
-    client.eventually(
-        lambda: "births" in [one["name"] for one in client.get("/apis/suite.test/v1")["resources"]]
+    client.poll_until(
+        lambda: "births" in [resource["name"] for resource in client.get("/apis/suite.test/v1")["resources"]]
     )
-    client.ask("DELETE", f"{DEFINITIONS}/births.suite.test")
-    client.gone(DEFINITIONS, "births.suite.test")
-    client.eventually(lambda: client.send("GET", "/apis/suite.test/v1/births").status == 404)
+    client.fetch("DELETE", f"{DEFINITIONS}/births.suite.test")
+    client.wait_until_deleted(DEFINITIONS, "births.suite.test")
+    client.poll_until(lambda: client.send("GET", "/apis/suite.test/v1/births").status == 404)
 
 
-def test_a_definition_that_goes_takes_its_objects_along(client: Client) -> None:
+def test_a_deleted_definition_deletes_its_objects(client: Client) -> None:
     client.define(definition("deaths"))
     target = f"/apis/suite.test/v1/namespaces/{client.namespace}/deaths"
     body = {"apiVersion": "suite.test/v1", "kind": "Deaths", "metadata": {"name": "a"}}
     since = client.create(target, body)["metadata"]["resourceVersion"]
     with client.watch(f"{target}?resourceVersion={since}") as stream:
-        client.ask("DELETE", f"{DEFINITIONS}/deaths.suite.test")
-        assert stream.rest()[-1][0] == "DELETED"
-    client.gone(DEFINITIONS, "deaths.suite.test")
+        client.fetch("DELETE", f"{DEFINITIONS}/deaths.suite.test")
+        assert stream.take_all()[-1][0] == "DELETED"
+    client.wait_until_deleted(DEFINITIONS, "deaths.suite.test")
 
 
-def test_names_that_are_taken_are_not_accepted(client: Client) -> None:
+def test_names_in_use_are_not_accepted(client: Client) -> None:
     names = {"plural": "thieves", "singular": "thief", "kind": "Foo", "listKind": "FooList"}
     client.create(DEFINITIONS, definition("thieves", names=names))
 
     def refused(stored: Any) -> bool:
         conditions: list[dict[str, Any]] = stored.get("status", {}).get("conditions") or []
-        return ("NamesAccepted", "False") in [(one["type"], one["status"]) for one in conditions]
+        return ("NamesAccepted", "False") in [
+            (condition["type"], condition["status"]) for condition in conditions
+        ]
 
-    stored = client.until(DEFINITIONS, "thieves.suite.test", refused)
+    stored = client.wait_for(DEFINITIONS, "thieves.suite.test", refused)
     assert not established(stored)
-    client.ask("DELETE", f"{DEFINITIONS}/thieves.suite.test")
-    client.gone(DEFINITIONS, "thieves.suite.test")
+    client.fetch("DELETE", f"{DEFINITIONS}/thieves.suite.test")
+    client.wait_until_deleted(DEFINITIONS, "thieves.suite.test")
 
 
-def test_the_definition_is_kept_as_it_was_sent(client: Client) -> None:
+def test_the_definition_is_stored_as_it_was_sent(client: Client) -> None:
     stored = client.get(f"{DEFINITIONS}/{FOO['metadata']['name']}")
-    assert stored["spec"] == kept(FOO["spec"]) | {"conversion": {"strategy": "None"}}
+    assert stored["spec"] == stored_spec(FOO["spec"]) | {"conversion": {"strategy": "None"}}
 
 
-def test_what_a_schema_does_not_know_is_pruned_and_what_it_defaults_is_there(client: Client) -> None:
+def test_unknown_fields_are_pruned_and_defaults_are_set(client: Client) -> None:
     body = foo("a", ports=[{"name": "p", "nope": 1}], extra={"anything": {"goes": [1, None]}}, note=None)
-    made = client.create(foos(client.namespace), body)
-    assert made["spec"] == {
+    created = client.create(foos(client.namespace), body)
+    assert created["spec"] == {
         "color": "red",
         "size": 3,
         "ports": [{"name": "p", "port": 80}],
@@ -80,7 +82,7 @@ def test_what_a_schema_does_not_know_is_pruned_and_what_it_defaults_is_there(cli
 
 
 @pytest.mark.parametrize(
-    ("spec", "found"),
+    ("spec", "expected"),
     [
         ({"size": 99}, ("spec.size", "FieldValueInvalid")),
         ({"size": "x"}, ("spec.size", "FieldValueTypeInvalid")),
@@ -95,24 +97,24 @@ def test_what_a_schema_does_not_know_is_pruned_and_what_it_defaults_is_there(cli
         ({"replicas": -1}, (".spec.replicas", "FieldValueInvalid")),
     ],
 )
-def test_what_a_schema_forbids_is_invalid_at_its_field(
-    client: Client, spec: dict[str, Any], found: tuple[str, str]
+def test_a_violation_of_a_schema_is_invalid_at_its_field(
+    client: Client, spec: dict[str, Any], expected: tuple[str, str]
 ) -> None:
-    status = client.refused("POST", foos(client.namespace), foo("a", **spec))
+    status = client.expect_refusal("POST", foos(client.namespace), foo("a", **spec))
     assert (status["code"], status["reason"], status["details"]["group"]) == (422, "Invalid", "suite.test")
-    assert found in causes(status)
+    assert expected in causes(status)
 
 
-def test_a_rule_about_the_past_holds_when_there_is_one(client: Client) -> None:
+def test_a_transition_rule_applies_only_to_updates(client: Client) -> None:
     target = f"{foos(client.namespace)}/a"
     client.create(foos(client.namespace), foo("a", mode="A"))
-    status = client.refused("PATCH", target, {"spec": {"mode": None}}, MERGE)
+    status = client.expect_refusal("PATCH", target, {"spec": {"mode": None}}, MERGE)
     assert causes(status) == [("spec", "FieldValueInvalid")]
     assert "a mode does not go" in status["message"]
     assert client.merge(target, {"spec": {"mode": "B", "size": 9}})["spec"]["mode"] == "B"
 
 
-def test_the_generation_counts_changes_of_what_is_wanted(client: Client) -> None:
+def test_the_generation_counts_changes_of_the_spec(client: Client) -> None:
     target = f"{foos(client.namespace)}/a"
     assert client.create(foos(client.namespace), foo("a"))["metadata"]["generation"] == 1
     assert client.merge(target, {"metadata": {"labels": {"l": "1"}}})["metadata"]["generation"] == 1
@@ -122,14 +124,14 @@ def test_the_generation_counts_changes_of_what_is_wanted(client: Client) -> None
     )
 
 
-def test_what_a_custom_resource_says_of_itself_has_to_be_right(client: Client) -> None:
+def test_the_kind_and_metadata_of_a_custom_resource_must_be_right(client: Client) -> None:
     wrong_kind = foo("a") | {"kind": "Fooo"}
-    assert causes(client.refused("POST", foos(client.namespace), wrong_kind)) == [
+    assert causes(client.expect_refusal("POST", foos(client.namespace), wrong_kind)) == [
         ("kind", "FieldValueInvalid")
     ]
     wrong_version = foo("a") | {"apiVersion": "suite.test/v9"}
-    assert client.refused("POST", foos(client.namespace), wrong_version)["reason"] == "BadRequest"
-    nothing = client.refused("POST", foos(client.namespace), {"metadata": {"name": "a"}})
+    assert client.expect_refusal("POST", foos(client.namespace), wrong_version)["reason"] == "BadRequest"
+    nothing = client.expect_refusal("POST", foos(client.namespace), {"metadata": {"name": "a"}})
     assert "Object 'Kind' is missing" in nothing["message"]
 
 
@@ -144,7 +146,7 @@ def test_what_a_custom_resource_says_of_itself_has_to_be_right(client: Client) -
     ],
 )
 def test_metadata_of_a_wrong_type_is_a_bad_request(client: Client, metadata: Any) -> None:
-    status = client.refused("POST", foos(client.namespace), foo("a") | {"metadata": metadata})
+    status = client.expect_refusal("POST", foos(client.namespace), foo("a") | {"metadata": metadata})
     assert (status["code"], status["reason"]) == (400, "BadRequest")
     assert "json: cannot unmarshal" in status["message"]
 
@@ -157,7 +159,7 @@ def test_a_patch_that_leaves_metadata_of_a_wrong_type_is_invalid(client: Client)
         ({"metadata": 5}, MERGE),
         ([{"op": "add", "path": "/metadata/labels", "value": 5}], JSON_PATCH),
     ):
-        status = client.refused("PATCH", target, change, media)
+        status = client.expect_refusal("PATCH", target, change, media)
         assert (status["code"], causes(status)) == (422, [("patch", "FieldValueInvalid")])
 
 

@@ -7,23 +7,23 @@ from typing import Final
 import pytest
 
 from conformance.client import DEFINITIONS, Client, established
-from conformance.definitions import Definition, found_definitions, kept, object_of
+from conformance.definitions import Definition, found_definitions, object_of, stored_spec
 
-FOUND: Final = found_definitions()
+DEFINITIONS_: Final = found_definitions()
 
 
 def test_there_are_definitions_in_tests_and_in_examples() -> None:
-    assert {place.partition("/")[0] for place in FOUND} == {"tests", "examples"}
-    assert len(FOUND) >= 15
+    assert {location.partition("/")[0] for location in DEFINITIONS_} == {"tests", "examples"}
+    assert len(DEFINITIONS_) >= 15
 
 
-@pytest.mark.parametrize("place", FOUND)
+@pytest.mark.parametrize("location", DEFINITIONS_)
 def test_a_definition_is_established_and_an_object_of_it_comes_back_unchanged(
-    client: Client, place: str
+    client: Client, location: str
 ) -> None:
-    definition: Definition = FOUND[place]
-    # Several describe one kind in different ways: a group for each keeps them apart.
-    group = f"g{list(FOUND).index(place)}.{client.namespace}.test"
+    definition: Definition = DEFINITIONS_[location]
+    # Several definitions describe the same kind differently: a separate group for each keeps them apart.
+    group = f"g{list(DEFINITIONS_).index(location)}.{client.namespace}.test"
     spec = definition["spec"] | {"group": group}
     name = f"{spec['names']['plural']}.{group}"
     definition = definition | {"metadata": {"name": name}, "spec": spec}
@@ -32,9 +32,9 @@ def test_a_definition_is_established_and_an_object_of_it_comes_back_unchanged(
     assert established(stored)
     kind = spec["names"]["kind"]
     names = {"singular": kind.lower(), "listKind": f"{kind}List"} | spec["names"]
-    assert stored["spec"] == {"conversion": {"strategy": "None"}} | kept(spec) | {"names": names}
+    assert stored["spec"] == {"conversion": {"strategy": "None"}} | stored_spec(spec) | {"names": names}
     if not any(version["served"] and version["storage"] for version in spec["versions"]):
-        return  # such a one is kept, and shows nothing
+        return  # such a definition is stored, and returns no objects
     body = object_of(definition)
     version = body["apiVersion"].rpartition("/")[2]
     home = f"/namespaces/{client.namespace}" if spec["scope"] == "Namespaced" else ""
@@ -44,4 +44,4 @@ def test_a_definition_is_established_and_an_object_of_it_comes_back_unchanged(
     assert {key: value for key, value in read.items() if key != "metadata"} == {
         key: value for key, value in body.items() if key != "metadata"
     }
-    client.ask("DELETE", f"{DEFINITIONS}/{name}")
+    client.fetch("DELETE", f"{DEFINITIONS}/{name}")

@@ -1,4 +1,6 @@
-"""Field selectors of built-in kinds: which fields are known, what is selected, and how others are refused."""
+"""Field selectors of built-in kinds: the known fields, the selected objects, and the refusals of other
+fields.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ META = {"labels": {"selected": "yes"}}
 
 
 def names(client: Client, path: str, selector: str) -> list[str]:
-    found = client.get(f"{path}?labelSelector=selected%3Dyes&fieldSelector={quote(selector)}")
-    return [one["metadata"]["name"] for one in found["items"]]
+    selected = client.get(f"{path}?labelSelector=selected%3Dyes&fieldSelector={quote(selector)}")
+    return [item["metadata"]["name"] for item in selected["items"]]
 
 
 def obj(kind: str, name: str, **fields: Any) -> dict[str, Any]:
@@ -22,11 +24,11 @@ def obj(kind: str, name: str, **fields: Any) -> dict[str, Any]:
 
 
 def event(client: Client, name: str, **fields: Any) -> dict[str, Any]:
-    about = {"kind": "Pod", "name": f"of-{name}", "namespace": client.namespace}
-    return obj("Event", name, involvedObject=about, **fields)
+    regarding = {"kind": "Pod", "name": f"of-{name}", "namespace": client.namespace}
+    return obj("Event", name, involvedObject=regarding, **fields)
 
 
-def test_events_are_selected_by_what_they_are_about_in_both_groups(client: Client) -> None:
+def test_events_are_selected_by_their_object_in_both_groups(client: Client) -> None:
     core = f"/api/v1/namespaces/{client.namespace}/events"
     group = f"/apis/events.k8s.io/v1/namespaces/{client.namespace}/events"
     client.create(core, event(client, "a", reason="Started", source={"component": "kubelet"}))
@@ -39,7 +41,7 @@ def test_events_are_selected_by_what_they_are_about_in_both_groups(client: Clien
     assert names(client, group, "reportingController=example.com/x") == ["b"]
 
 
-def test_what_is_not_set_has_the_zero_of_go(client: Client) -> None:
+def test_an_unset_field_has_the_zero_value_of_go(client: Client) -> None:
     controllers = f"/api/v1/namespaces/{client.namespace}/replicationcontrollers"
     client.create(controllers, obj("ReplicationController", "none", spec={
         "replicas": 0, "selector": {"a": "b"}, "template": {
@@ -88,7 +90,7 @@ def test_a_field_that_is_not_selectable_is_a_bad_request(
     client: Client, path: str, field: str, message: str
 ) -> None:
     for extra in ("", "&watch=1"):
-        refused = client.refused("GET", f"{path}?fieldSelector={field}%3Dx{extra}")
+        refused = client.expect_refusal("GET", f"{path}?fieldSelector={field}%3Dx{extra}")
         assert refused["code"] == 400
         assert message in refused["message"]
 
@@ -96,5 +98,5 @@ def test_a_field_that_is_not_selectable_is_a_bad_request(
 @pytest.mark.parametrize(
     "field", ["status.podIPs", "spec.host", "spec.hostNetwork", "status.nominatedNodeName"]
 )
-def test_pods_know_these_fields_too(client: Client, field: str) -> None:
+def test_pods_have_further_selectable_fields(client: Client, field: str) -> None:
     assert names(client, f"/api/v1/namespaces/{client.namespace}/pods", f"{field}=x") == []

@@ -1,4 +1,4 @@
-"""Lists and pages, versions, selectors, and the forms in which a list comes."""
+"""Lists and pages, versions, selectors, and the formats of lists."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from conformance.client import (
 )
 from conformance.kinds import foo, foos
 
-# What a release without streaming lists refuses besides.
+# The further refusals of a release without streaming lists.
 NO_STREAMING = () if is_on("WatchList") else ("sendInitialEvents",)
 
 
-def test_sv_01_pages_show_the_version_of_the_first_whatever_happens_between_them(client: Client) -> None:
+def test_sv_01_pages_have_the_version_of_the_first_despite_later_changes(client: Client) -> None:
     for name in "abcde":
         client.config(name)
     page = client.get(f"{client.configmaps}?limit=2")
-    version, shown = version_of(page), names(page)
+    version, listed_names = version_of(page), names(page)
     client.config("aa")
-    client.ask("DELETE", f"{client.configmaps}/d")
+    client.fetch("DELETE", f"{client.configmaps}/d")
     while token := page["metadata"].get("continue"):
         page = client.get(f"{client.configmaps}?limit=2&continue={token}")
         assert version_of(page) == version
-        shown += names(page)
-    assert shown == ["a", "b", "c", "d", "e"]
+        listed_names += names(page)
+    assert listed_names == ["a", "b", "c", "d", "e"]
 
 
 def test_sv_03_the_limit_is_ignored_at_version_zero(client: Client) -> None:
@@ -42,7 +42,7 @@ def test_sv_03_the_limit_is_ignored_at_version_zero(client: Client) -> None:
     assert (names(listed), "continue" in listed["metadata"]) == (["a", "b", "c"], False)
 
 
-def test_sv_04_what_is_left_is_told_without_selectors_only(client: Client) -> None:
+def test_sv_04_the_remaining_item_count_is_sent_only_without_selectors(client: Client) -> None:
     target = foos(client.namespace)
     for name in "abc":
         client.create(target, foo(name))
@@ -67,25 +67,23 @@ def test_sv_04_what_is_left_is_told_without_selectors_only(client: Client) -> No
         ),
     ],
 )
-def test_sv_05_options_that_make_no_sense_together_are_invalid(
-    client: Client, query: str, fields: list[str]
-) -> None:
-    status = client.refused("GET", f"{client.configmaps}?{query}")
+def test_sv_05_contradictory_options_are_invalid(client: Client, query: str, fields: list[str]) -> None:
+    status = client.expect_refusal("GET", f"{client.configmaps}?{query}")
     assert (status["code"], status["reason"], status["details"]["kind"]) == (422, "Invalid", "ListOptions")
     assert [field for field, _ in causes(status)] == fields
 
 
-def test_an_exact_version_shows_the_past(client: Client) -> None:
+def test_an_exact_version_returns_the_past(client: Client) -> None:
     client.config("a")
     then = version_of(client.config("b"))
-    client.ask("DELETE", f"{client.configmaps}/a")
+    client.fetch("DELETE", f"{client.configmaps}/a")
     exact = f"resourceVersion={then}&resourceVersionMatch=Exact"
     assert names(client.get(f"{client.configmaps}?{exact}")) == ["a", "b"]
     assert names(client.get(f"{client.configmaps}?resourceVersion={then}&limit=5")) == ["a", "b"]
     assert names(client.get(client.configmaps)) == ["b"]
 
 
-def test_a_version_that_is_not_reached_is_waited_for_in_vain(client: Client) -> None:
+def test_a_list_at_a_future_version_times_out(client: Client) -> None:
     answer = client.send("GET", f"{client.configmaps}?resourceVersion=9999999")
     status = answer.json
     assert (status["code"], status["reason"]) == (504, "Timeout")
@@ -120,14 +118,14 @@ def test_a_version_that_is_not_reached_is_waited_for_in_vain(client: Client) -> 
         ),
     ],
 )
-def test_a_query_that_cannot_be_read_is_a_bad_request(client: Client, query: str, message: str) -> None:
-    status = client.refused("GET", f"{client.configmaps}?{query}")
+def test_an_unreadable_query_is_a_bad_request(client: Client, query: str, message: str) -> None:
+    status = client.expect_refusal("GET", f"{client.configmaps}?{query}")
     assert (status["code"], status["reason"]) == (400, "BadRequest")
     assert status["message"].startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("selector", "found"),
+    ("selector", "expected"),
     [
         ("l", "ab"),
         ("!l", "c"),
@@ -141,17 +139,17 @@ def test_a_query_that_cannot_be_read_is_a_bad_request(client: Client, query: str
         ("m%3D", "b"),
     ],
 )
-def test_a_label_selector_chooses(client: Client, selector: str, found: str) -> None:
+def test_a_label_selector_selects_objects(client: Client, selector: str, expected: str) -> None:
     target = foos(client.namespace)
     for name, labels in (("a", {"l": "1"}), ("b", {"l": "2", "m": ""}), ("c", {})):
         body = foo(name)
         body["metadata"]["labels"] = labels
         client.create(target, body)
-    assert names(client.get(f"{target}?labelSelector={selector}")) == list(found)
+    assert names(client.get(f"{target}?labelSelector={selector}")) == list(expected)
 
 
 @pytest.mark.kubernetes(gate="CustomResourceFieldSelectors")
-def test_a_field_selector_chooses_by_name_and_by_what_a_definition_lets_it(client: Client) -> None:
+def test_a_field_selector_selects_by_name_and_by_the_fields_of_a_definition(client: Client) -> None:
     target = foos(client.namespace)
     client.create(target, foo("a", color="red"))
     client.create(target, foo("b", color="blue"))
@@ -159,15 +157,15 @@ def test_a_field_selector_chooses_by_name_and_by_what_a_definition_lets_it(clien
     assert names(client.get(f"{target}?fieldSelector=spec.color%3Dred")) == ["a"]
     everywhere = f"/apis/suite.test/v1/foos?fieldSelector=metadata.namespace%3D{client.namespace}"
     assert names(client.get(everywhere)) == ["a", "b"]
-    status = client.refused("GET", f"{target}?fieldSelector=spec.size%3D3")
+    status = client.expect_refusal("GET", f"{target}?fieldSelector=spec.size%3D3")
     assert (status["code"], status["message"]) == (400, "field label not supported: spec.size")
 
 
-def test_sv_26_a_list_comes_as_a_table_with_the_printer_columns(client: Client) -> None:
+def test_sv_26_a_list_is_served_as_a_table_with_the_printer_columns(client: Client) -> None:
     client.create(foos(client.namespace), foo("a", size=7))
     table = client.get(foos(client.namespace), Accept=TABLE)
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
-    columns = [(one["name"], one["type"], one["priority"]) for one in table["columnDefinitions"]]
+    columns = [(column["name"], column["type"], column["priority"]) for column in table["columnDefinitions"]]
     assert columns == [
         ("Name", "string", 0),
         ("Color", "string", 0),
@@ -179,11 +177,11 @@ def test_sv_26_a_list_comes_as_a_table_with_the_printer_columns(client: Client) 
     assert row["object"]["kind"] == "PartialObjectMetadata"
 
 
-def test_sv_26_a_list_comes_as_metadata_only(client: Client) -> None:
+def test_sv_26_a_list_is_served_as_metadata_only(client: Client) -> None:
     client.create(foos(client.namespace), foo("a"))
     listed = client.get(foos(client.namespace), Accept=METADATA_LIST)
     assert listed["kind"] == "PartialObjectMetadataList"
-    assert [(one["kind"], one["metadata"]["name"], "spec" in one) for one in listed["items"]] == [
+    assert [(item["kind"], item["metadata"]["name"], "spec" in item) for item in listed["items"]] == [
         ("PartialObjectMetadata", "a", False)
     ]
     assert client.get(f"{foos(client.namespace)}/a", Accept=METADATA)["metadata"]["name"] == "a"
@@ -191,18 +189,18 @@ def test_sv_26_a_list_comes_as_metadata_only(client: Client) -> None:
     assert nothing["items"] is None
 
 
-def test_a_form_that_nobody_can_give_is_not_acceptable(client: Client) -> None:
+def test_an_unsupported_media_type_is_not_acceptable(client: Client) -> None:
     client.config("a")
     for target, accept in (
         (client.configmaps, "text/html"),
         (client.configmaps, METADATA),
         (f"{client.configmaps}/a", METADATA_LIST),
     ):
-        status = client.refused("GET", target, Accept=accept)
+        status = client.expect_refusal("GET", target, Accept=accept)
         assert (status["code"], status["reason"]) == (406, "NotAcceptable")
 
 
-def test_what_a_list_leaves_out_stands_in_lists_of_custom_resources(client: Client) -> None:
+def test_lists_of_custom_resources_contain_fields_that_built_in_lists_omit(client: Client) -> None:
     client.config("a")
     client.create(foos(client.namespace), foo("a"))
     [plain] = [item for item in client.get(client.configmaps)["items"] if item["metadata"]["name"] == "a"]
@@ -216,21 +214,23 @@ HALF, END = 1 << 63, 1 << 64
 
 
 @pytest.mark.kubernetes(gate="ShardedListAndWatch")
-def test_shards_of_a_list_hold_each_object_once_and_built_in_kinds_say_which_they_are(client: Client) -> None:
+def test_shards_of_a_list_contain_each_object_once_and_built_in_kinds_return_the_shard(
+    client: Client,
+) -> None:
     target = foos(client.namespace)
     for number in range(12):
         client.create(target, foo(f"a{number:02}"))
-    shown: list[str] = []
+    listed_names: list[str] = []
     for start, end in ((0, HALF), (HALF, END)):
         query = SHARD.format(start, end).replace("'", "%27")
-        shown += names(client.get(f"{target}?{query}"))
+        listed_names += names(client.get(f"{target}?{query}"))
         info = client.get(f"{client.configmaps}?{query}")["metadata"]["shardInfo"]
         assert f"'0x{start:016x}'" in info["selector"]
-    assert sorted(shown) == [f"a{number:02}" for number in range(12)]
+    assert sorted(listed_names) == [f"a{number:02}" for number in range(12)]
 
 
 @pytest.mark.kubernetes(gate="ShardedListAndWatch")
-def test_a_shard_selector_that_cannot_be_read_is_a_500_without_a_reason(client: Client) -> None:
-    status = client.refused("GET", f"{client.configmaps}?shardSelector=nonsense")
+def test_an_unreadable_shard_selector_is_a_500_without_a_reason(client: Client) -> None:
+    status = client.expect_refusal("GET", f"{client.configmaps}?shardSelector=nonsense")
     assert (status["code"], "reason" in status) == (500, False)
     assert status["message"].startswith("invalid shard selector")

@@ -1,4 +1,4 @@
-"""What does not fit the type of a field: how updates, patches and Scales that have it are refused."""
+"""Values that do not fit the type of a field: the refusals of updates, patches and Scales."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_SCALE: Final = 'no kind is registered for the type v1.Scale in scheme "pkg/ru
 
 
 def without_line(message: str) -> str:
-    """A message without a line of the server's sources, which is another one in each release."""
+    """Return a message without the line number of the server's sources, which differs in each release."""
     return re.sub(r"(?<=scheme\.go:)\d+", "…", message)
 
 
@@ -49,7 +49,7 @@ def deployments(client: Client) -> str:
 
 def refusal(client: Client, target: str, change: Any, media: str) -> tuple[int, str]:
     """Return the code and the reason of a refusal, without the object that it quotes."""
-    status = client.refused("PATCH", target, change, media)
+    status = client.expect_refusal("PATCH", target, change, media)
     message: str = status["message"]
     if status.get("reason") == "Invalid" and status["details"]:
         assert [cause["field"] for cause in status["details"]["causes"]] == ["patch"]
@@ -79,20 +79,20 @@ def pod(**spec: Any) -> Any:
         (pod(nodeSelector={"a": 5}), "number", f"{POD}.nodeSelector", "string"),
     ],
 )  # fmt: skip
-def test_a_value_that_does_not_fit_is_named_by_its_field_and_its_type_in_go(
+def test_an_invalid_value_is_reported_with_its_field_and_its_type_in_go(
     client: Client, change: Any, value: str, field: str, type_: str
 ) -> None:
     path = deployments(client)
-    found = f"json: cannot unmarshal {value} into Go struct field {field} of type {type_}"
-    assert refusal(client, f"{path}/a", change, MERGE) == (422, found)
+    expected = f"json: cannot unmarshal {value} into Go struct field {field} of type {type_}"
+    assert refusal(client, f"{path}/a", change, MERGE) == (422, expected)
     body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "b"}, **change}
-    status = client.refused("POST", path, body)
-    shown = 'Deployment in version "v1" cannot be handled as a Deployment'
-    assert (status["code"], status["message"]) == (400, f"{shown}: {found}")
+    status = client.expect_refusal("POST", path, body)
+    prefix = 'Deployment in version "v1" cannot be handled as a Deployment'
+    assert (status["code"], status["message"]) == (400, f"{prefix}: {expected}")
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "expected"),
     [
         ({"spec": True}, "cannot restore struct from: bool"),
         ({"spec": 1.5}, "cannot restore struct from: float64"),
@@ -106,8 +106,10 @@ def test_a_value_that_does_not_fit_is_named_by_its_field_and_its_type_in_go(
         ({"spec": {"template": {"spec": {"nodeSelector": 1.5}}}}, "cannot restore map from float64"),
     ],
 )
-def test_a_strategic_merge_patch_has_other_words_for_it(client: Client, change: Any, found: str) -> None:
-    assert refusal(client, f"{deployments(client)}/a", change, STRATEGIC) == (422, found)
+def test_a_strategic_merge_patch_reports_it_in_other_words(
+    client: Client, change: Any, expected: str
+) -> None:
+    assert refusal(client, f"{deployments(client)}/a", change, STRATEGIC) == (422, expected)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_a_strategic_merge_patch_has_other_words_for_it(client: Client, change: 
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["custom", "built in"])
-def test_a_patch_whose_scale_does_not_fit_is_refused_like_another_patch(
+def test_an_invalid_patch_of_a_scale_is_refused_like_another_patch(
     client: Client, kind: str, change: Any, media: str, code: int, message: str
 ) -> None:
     path = foos(client.namespace) if kind == "custom" else deployments(client)
@@ -144,26 +146,26 @@ def test_the_kind_of_a_scale_is_a_string(client: Client, name: str) -> None:
     assert refusal(client, target, {name: 5}, STRATEGIC) == (422, "cannot convert int64 to string")
 
 
-def test_the_kind_of_a_scale_is_checked(client: Client) -> None:
+def test_the_kind_of_a_scale_is_validated(client: Client) -> None:
     path = foos(client.namespace)
     client.create(path, foo("a", replicas=2))
     for change in ({"kind": "X"}, {"kind": "Pod", "apiVersion": "v1"}):
         kind, version = change["kind"], change.get("apiVersion", "autoscaling/v1")
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:…"'
-        status = client.refused("PATCH", f"{path}/a/scale", change, MERGE)
-        assert (status["code"], without_line(status["message"]).endswith(f": {why}")) == (422, True)
+        reason = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:…"'
+        status = client.expect_refusal("PATCH", f"{path}/a/scale", change, MERGE)
+        assert (status["code"], without_line(status["message"]).endswith(f": {reason}")) == (422, True)
         body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, **change}
-        assert without_line(client.refused("PUT", f"{path}/a/scale", body)["message"]) == NO_SCALE
+        assert without_line(client.expect_refusal("PUT", f"{path}/a/scale", body)["message"]) == NO_SCALE
     built_in = f"{deployments(client)}/a/scale"
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
-    why = "converting (v1.Pod) to (autoscaling.Scale): unknown conversion"
-    assert client.refused("PUT", built_in, body)["message"] == (
-        f'Pod in version "v1" cannot be handled as a Scale: {why}'
+    reason = "converting (v1.Pod) to (autoscaling.Scale): unknown conversion"
+    assert client.expect_refusal("PUT", built_in, body)["message"] == (
+        f'Pod in version "v1" cannot be handled as a Scale: {reason}'
     )
-    assert client.refused("PATCH", built_in, {"kind": "Pod", "apiVersion": "v1"}, MERGE)["message"].endswith(
-        why
-    )
-    status = client.refused("PATCH", f"{path}/a/scale", {"spec": {"replicas": 1}}, STRATEGIC)
+    assert client.expect_refusal("PATCH", built_in, {"kind": "Pod", "apiVersion": "v1"}, MERGE)[
+        "message"
+    ].endswith(reason)
+    status = client.expect_refusal("PATCH", f"{path}/a/scale", {"spec": {"replicas": 1}}, STRATEGIC)
     assert (status["code"], status["reason"]) == (415, "UnsupportedMediaType")
 
 
@@ -177,7 +179,7 @@ def test_a_scale_of_another_object_is_not_written(client: Client) -> None:
         ({"name": "a", "uid": other}, 409), ({"name": "a", "resourceVersion": "1"}, 409),
         ({"name": "a", "resourceVersion": "x"}, 500),
     ):  # fmt: skip
-        assert client.refused("PUT", f"{path}/a/scale", {**scale, "metadata": meta})["code"] == code
+        assert client.expect_refusal("PUT", f"{path}/a/scale", {**scale, "metadata": meta})["code"] == code
     assert client.get(f"{path}/a/scale")["spec"] == {"replicas": 2}
-    client.ask("PUT", f"{path}/a/scale", {**scale, "metadata": {"name": "a", "uid": uid}})
+    client.fetch("PUT", f"{path}/a/scale", {**scale, "metadata": {"name": "a", "uid": uid}})
     assert client.get(f"{path}/a/scale")["spec"] == {"replicas": 5}

@@ -19,8 +19,8 @@ HERE = Path(__file__).resolve().parent
 @pytest.mark.parametrize("release", ["1.30", "1.33"])
 def test_a_simulated_server_of_an_older_release_passes_the_suite(release: str) -> None:
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--ignore", __file__, str(HERE)]
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, *arguments], env={**os.environ, "KUBERNETES": release}, cwd=HERE.parent.parent,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-4000:]
+    assert completed.returncode == 0, completed.stdout[-4000:]

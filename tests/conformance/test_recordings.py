@@ -1,8 +1,8 @@
-"""Every recorded answer of a real API server, asked again of the simulated one.
+"""Every recorded response of a real API server, compared with the response of the simulated server.
 
-Status, headers that mean something, and the body byte for byte: keys, their order and what is left out.
-Before bodies are compared, what cannot be the same is given one name in both: uids, times, versions and
-tokens. What still differs stands in README.md, a row a field.
+Status, relevant headers, and the body byte for byte are compared: keys, their order and omitted fields.
+Before bodies are compared, random values get common names: uids, times, versions and tokens. README.md lists
+the remaining differences, a row for each field.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .situations import SITUATIONS, Stage
 HERE: Final = Path(__file__).parent
 RECORDINGS: Final = {path.stem: path for path in sorted((HERE.parent / "recordings").glob("*.json"))}
 
-# What the simulated server does not have: other people's admission, rights and credentials, and connections
-# that become something else. Some of these answers are faults that can be asked for.
+# Features that the simulated server lacks: webhooks of others, permissions and credentials, and upgraded
+# connections. Some of these responses can be requested as faults.
 OUT_OF_SCOPE: Final = {
     "admission-policy-denied-422": "admission policies",
     "webhook-unreachable-500": "admission webhooks",
@@ -54,7 +54,7 @@ _SAME: Final = (
 
 
 def plain(body: Any) -> str:
-    """A body with one name for whatever is drawn, counted or measured again each time."""
+    """Return a body with common names for random, counted and measured values."""
     match body:
         case {"base64": str() as encoded}:
             text = gzip.decompress(base64.b64decode(encoded)).decode()
@@ -68,7 +68,9 @@ def plain(body: Any) -> str:
 
 
 def replay(name: str) -> tuple[dict[str, Any], sim.ServerResponse, str]:
-    """The recorded answer, the simulated one, and its body with what came while it was open."""
+    """Return the recorded response, the simulated response, and its body with the events while it was
+    open.
+    """
     recorded = json.loads(RECORDINGS[name].read_text())
     request = recorded["request"]
     stage = Stage()
@@ -96,7 +98,7 @@ def replay(name: str) -> tuple[dict[str, Any], sim.ServerResponse, str]:
 
 
 def differences() -> dict[tuple[str, str], str]:
-    """The rows of README.md: the recording and the field, and the reason."""
+    """Return the rows of README.md: the recording and the field, and the reason."""
     rows: dict[tuple[str, str], str] = {}
     for line in (HERE / "README.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -106,21 +108,21 @@ def differences() -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize("name", sorted(RECORDINGS.keys() - OUT_OF_SCOPE))
-def test_a_recorded_answer_is_given_again(name: str) -> None:
+def test_a_recorded_response_is_reproduced(name: str) -> None:
     recorded, answer, body = replay(name)
-    known = differences()
+    known_differences = differences()
     assert answer.status == recorded["status"], body
-    if (name, "headers") not in known:
+    if (name, "headers") not in known_differences:
         theirs = sorted((key, value) for key, value in recorded["headers"] if key in HEADERS)
         assert sorted((key, value) for key, value in answer.headers if key in HEADERS) == theirs
     expected = plain(recorded["body"])
-    if (name, "body") not in known:
+    if (name, "body") not in known_differences:
         assert body == expected
     elif body == expected:
-        pytest.fail(f"README.md says that the body of {name} differs, and it does not")
+        pytest.fail(f"README.md lists a difference of the body of {name}, but the bodies are equal")
 
 
-def test_the_table_of_differences_is_short_and_of_what_is_replayed() -> None:
+def test_the_table_of_differences_is_short_and_contains_only_replayed_recordings() -> None:
     rows = differences()
     assert len(rows) <= 15
     assert {name for name, _ in rows} <= RECORDINGS.keys() - OUT_OF_SCOPE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from conformance.client import DEFINITIONS, Client, fresh_namespace
-from conformance.comparing import Ask, Difference, Side, compare
+from conformance.comparing import ComparedServer, Difference, RequestTemplate, compare
 from conformance.servers import Server
-from conformance.test_differences import beside
+from conformance.test_differences import simulated_twin
 
 MAPS: Final = "/api/v1/namespaces/<ns>/configmaps"
 PODS: Final = "/api/v1/namespaces/<ns>/pods"
@@ -45,29 +45,29 @@ DEFINITION: Final[Any] = {
 }  # fmt: skip
 
 
-def made(kind: str = "ConfigMap", api_version: str = "v1", **rest: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, **rest}
+def new_object(kind: str = "ConfigMap", api_version: str = "v1", **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, **fields}
 
 
-def named(**metadata: Any) -> dict[str, Any]:
-    return made(metadata={"name": "one", **metadata})
+def with_metadata(**metadata: Any) -> dict[str, Any]:
+    return new_object(metadata={"name": "one", **metadata})
 
 
-def word(**spec: Any) -> dict[str, Any]:
-    return made("Word", "words.test/v1", spec=spec)
+def word_spec(**spec: Any) -> dict[str, Any]:
+    return new_object("Word", "words.test/v1", spec=spec)
 
 
 def owned(field: str) -> dict[str, Any]:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "b"} | {field: ""}
-    return named(ownerReferences=[owner])
+    return with_metadata(ownerReferences=[owner])
 
 
 def deployment(template: Any = TEMPLATE, **spec: Any) -> dict[str, Any]:
-    return made("Deployment", "apps/v1", spec=WANTED | {"template": template} | spec)
+    return new_object("Deployment", "apps/v1", spec=WANTED | {"template": template} | spec)
 
 
 def pod(**spec: Any) -> dict[str, Any]:
-    return made("Pod", spec={"containers": [{"name": "c", "image": "i"}], **spec})
+    return new_object("Pod", spec={"containers": [{"name": "c", "image": "i"}], **spec})
 
 
 GATED: Final = pod(
@@ -84,26 +84,29 @@ GATED: Final = pod(
     }]}},
 )  # fmt: skip
 ASKED: Final = {
-    "data": Ask("POST", MAPS, made(data={"a": "x" * 1048577})),
-    "annotations": Ask("POST", MAPS, named(annotations={"a": "x" * 262144})),
-    "field-manager": Ask("POST", f"{MAPS}?fieldManager={'x' * 129}", made()),
-    "label-value": Ask("POST", MAPS, named(labels={"a": "x" * 64})),
-    "label-key": Ask("POST", MAPS, named(labels={"x" * 64: "a"})),
-    "namespace-name": Ask("POST", "/api/v1/namespaces", made("Namespace", metadata={"name": "x" * 64})),
-    "name": Ask("POST", MAPS, made(metadata={"name": "x" * 254})),
-    **{f"owner-{field}": Ask("POST", MAPS, owned(field)) for field in ("apiVersion", "kind", "name", "uid")},
-    "text": Ask("POST", WORDS, word(title="Moby Dick")),
-    "letter": Ask("POST", WORDS, word(letter="xy")),
-    "items": Ask("POST", WORDS, word(tags=[{"k": "a"}, {"k": "b"}])),
-    "duplicate": Ask("POST", WORDS, word(tags=[{"k": "a", "n": 1}] * 2)),
-    "duplicate-text": Ask("POST", WORDS, word(names=["a", "a"])),
-    "no-list": Ask("POST", WORDS, word(tags={"k": "a"})),
-    "labels": Ask("POST", DEPLOYMENTS, deployment(TEMPLATE | {"metadata": {"labels": {"a": "c", "b": "d"}}})),
-    "no-labels": Ask("POST", DEPLOYMENTS, deployment(TEMPLATE | {"metadata": {}})),
-    "selector": Ask("POST", DEPLOYMENTS, deployment(selector={})),
-    "strange-selector": Ask("POST", f"{DEPLOYMENTS}?dryRun=All", deployment(selector=SELECTOR)),
+    "data": RequestTemplate("POST", MAPS, new_object(data={"a": "x" * 1048577})),
+    "annotations": RequestTemplate("POST", MAPS, with_metadata(annotations={"a": "x" * 262144})),
+    "field-manager": RequestTemplate("POST", f"{MAPS}?fieldManager={'x' * 129}", new_object()),
+    "label-value": RequestTemplate("POST", MAPS, with_metadata(labels={"a": "x" * 64})),
+    "label-key": RequestTemplate("POST", MAPS, with_metadata(labels={"x" * 64: "a"})),
+    "namespace-name": RequestTemplate(
+        "POST", "/api/v1/namespaces", new_object("Namespace", metadata={"name": "x" * 64})),
+    "name": RequestTemplate("POST", MAPS, new_object(metadata={"name": "x" * 254})),
+    **{f"owner-{field}": RequestTemplate(
+        "POST", MAPS, owned(field)) for field in ("apiVersion", "kind", "name", "uid")},
+    "text": RequestTemplate("POST", WORDS, word_spec(title="Moby Dick")),
+    "letter": RequestTemplate("POST", WORDS, word_spec(letter="xy")),
+    "items": RequestTemplate("POST", WORDS, word_spec(tags=[{"k": "a"}, {"k": "b"}])),
+    "duplicate": RequestTemplate("POST", WORDS, word_spec(tags=[{"k": "a", "n": 1}] * 2)),
+    "duplicate-text": RequestTemplate("POST", WORDS, word_spec(names=["a", "a"])),
+    "no-list": RequestTemplate("POST", WORDS, word_spec(tags={"k": "a"})),
+    "labels": RequestTemplate(
+        "POST", DEPLOYMENTS, deployment(TEMPLATE | {"metadata": {"labels": {"a": "c", "b": "d"}}})),
+    "no-labels": RequestTemplate("POST", DEPLOYMENTS, deployment(TEMPLATE | {"metadata": {}})),
+    "selector": RequestTemplate("POST", DEPLOYMENTS, deployment(selector={})),
+    "strange-selector": RequestTemplate("POST", f"{DEPLOYMENTS}?dryRun=All", deployment(selector=SELECTOR)),
     **{
-        f"selector-{plural}": Ask("POST", f"/apis/apps/v1/namespaces/<ns>/{plural}", made(
+        f"selector-{plural}": RequestTemplate("POST", f"/apis/apps/v1/namespaces/<ns>/{plural}", new_object(
             kind, "apps/v1", spec={"selector": {}, "template": TEMPLATE, **more},
         ))
         for plural, kind, more in (
@@ -111,32 +114,32 @@ ASKED: Final = {
             ("statefulsets", "StatefulSet", {"serviceName": "a"}),
         )
     },
-    "new-selector": Ask("PUT", f"{DEPLOYMENTS}/one", deployment(
+    "new-selector": RequestTemplate("PUT", f"{DEPLOYMENTS}/one", deployment(
         TEMPLATE | {"metadata": {"labels": {"a": "b", "b": "c"}}}, selector=SELECTOR,
     )),
-    "pod": Ask("POST", PODS, pod()),
-    "pod-behind-gates": Ask("POST", f"{PODS}?dryRun=All&fieldValidation=Strict", GATED),
-    "pod-with-hours": Ask("POST", f"{PODS}?dryRun=All", pod(activeDeadlineSeconds=0)),
+    "pod": RequestTemplate("POST", PODS, pod()),
+    "pod-behind-gates": RequestTemplate("POST", f"{PODS}?dryRun=All&fieldValidation=Strict", GATED),
+    "pod-with-hours": RequestTemplate("POST", f"{PODS}?dryRun=All", pod(activeDeadlineSeconds=0)),
 }  # fmt: skip
 
 
 def test_requests_are_answered_as_by_the_simulated_server_of_the_release(server: Server) -> None:
     real = fresh_namespace(server)
-    twin = beside(real)
+    twin = simulated_twin(real)
     for client in (real, twin):
         client.create(DEFINITIONS, DEFINITION)
         until_served(client)
         client.create(DEPLOYMENTS.replace("<ns>", client.namespace), deployment())
-    left, right = Side(twin), Side(real)
-    found: list[str] = []
-    for name, ask in ASKED.items():
+    simulated, real_side = ComparedServer(twin), ComparedServer(real)
+    differences: list[str] = []
+    for name, template in ASKED.items():
         try:
-            compare(left, right, ask)
+            compare(simulated, real_side, template)
         except Difference as difference:
-            found.append(f"{name}: {difference}")
-    assert not found, "\n\n".join(found)
+            differences.append(f"{name}: {difference}")
+    assert not differences, "\n\n".join(differences)
 
 
 def until_served(client: Client) -> None:
     path = WORDS.replace("<ns>", client.namespace)
-    client.eventually(lambda: client.send("GET", path).status == 200)
+    client.poll_until(lambda: client.send("GET", path).status == 200)

@@ -1,9 +1,9 @@
-"""Controllers on either server: what they follow, what they write, what they do when it is refused."""
+"""Controllers on either server: the followed kinds, their writes, and their reaction to refusals."""
 
 from __future__ import annotations
 
 import kubeproto as kp
-from conformance.runtime_interface import Rig, Ship, ShipStatus, beside, rig, ship, until
+from conformance.runtime_interface import Rig, Ship, ShipStatus, poll_until, rig, running_beside, ship
 from kubeproto.control import ExponentialBackoff, owner_reference, set_condition
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.kinds.meta_v1 import Condition
@@ -28,7 +28,9 @@ MANY = 20
 
 
 async def fit_out(obj: Ship, ctx: Context[None]) -> Action:
-    """Give a ship its papers, and say in its status whether it may sail: that takes a pilot in its port."""
+    """Create the papers of a ship, and set in its status whether it may sail: that requires a pilot in its
+    port.
+    """
     papers = ConfigMap(
         metadata=kp.ObjectMeta(name=f"{ctx.name}-papers", owner_references=[owner_reference(obj)]),
         data={"crew": str(obj.spec.crew)},
@@ -49,7 +51,7 @@ async def fit_out(obj: Ship, ctx: Context[None]) -> Action:
     return await_change()
 
 
-def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_stands(rig: Rig) -> None:
+def test_a_controller_maintains_owned_objects_watches_others_and_writes_its_status(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships, maps, secrets = client.api(Ship), client.api(ConfigMap), client.api(Secret)
         results: list[Result] = []
@@ -58,7 +60,7 @@ def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_s
             .owns(ConfigMap)
             .watches(Secret, lambda pilot: [f"{rig.namespace}/pequod"])
         )
-        async with beside(lambda: controller.run(fit_out, observe=results.append)):
+        async with running_beside(lambda: controller.run(fit_out, observe=results.append)):
             await ships.create(ship(port="nantucket"))
             waiting = await ships.wait_for("pequod", conditions.condition("Ready", "False"))
             [condition] = status_of(waiting).conditions
@@ -66,28 +68,30 @@ def test_a_controller_keeps_what_it_owns_watches_what_it_needs_and_says_how_it_s
 
             await secrets.create(Secret(metadata=kp.ObjectMeta(name="nantucket")))
             piloted = await ships.wait_for("pequod", conditions.ready())
-            assert piloted.metadata.generation == 1  # nobody but a status has been written
+            assert piloted.metadata.generation == 1  # only the status has been written
 
             await maps.delete("pequod-papers")
-            await maps.wait_for("pequod-papers", lambda one: one.data == {"crew": "30"})
+            await maps.wait_for("pequod-papers", lambda obj: obj.data == {"crew": "30"})
             await maps.merge_patch("pequod-papers", {"data": {"crew": "3"}})
-            await maps.wait_for("pequod-papers", lambda one: one.data == {"crew": "30"})
+            await maps.wait_for("pequod-papers", lambda obj: obj.data == {"crew": "30"})
 
             await ships.merge_patch("pequod", {"spec": {"crew": 31}})
-            seen = await ships.wait_for("pequod", lambda one: status_of(one).crew == 31)
-            assert status_of(seen).conditions[0].observed_generation == 2
-            await maps.wait_for("pequod-papers", lambda one: one.data == {"crew": "31"})
+            synced = await ships.wait_for("pequod", lambda obj: status_of(obj).crew == 31)
+            assert status_of(synced).conditions[0].observed_generation == 2
+            await maps.wait_for("pequod-papers", lambda obj: obj.data == {"crew": "31"})
 
             await ships.delete("pequod")
-            # The garbage collector looks for kinds that are new to it twice a minute.
+            # The garbage collector discovers new kinds twice a minute.
             await maps.wait_for("pequod-papers", conditions.deleted(), timeout=180)
         assert_only_late(results)
 
     rig.run(main, Ship)
 
 
-def test_a_controller_that_finds_all_in_order_comes_to_rest(rig: Rig) -> None:
-    """What it writes comes back as a change: a condition with a new time each run would go round forever."""
+def test_a_controller_without_work_stops_writing(rig: Rig) -> None:
+    """Its own writes are changes for it: a condition with a new time in each run would cause an endless
+    loop.
+    """
 
     async def main(client: Client) -> None:
         results: list[Result] = []
@@ -95,7 +99,7 @@ def test_a_controller_that_finds_all_in_order_comes_to_rest(rig: Rig) -> None:
         controller = controller.watches(Secret, lambda pilot: [])
 
         async def fit_out_for_a_while(obj: Ship, ctx: Context[None]) -> Action:
-            assert len(results) < MANY, "it does not come to rest"
+            assert len(results) < MANY, "the controller does not stop writing"
             return await fit_out(obj, ctx)
 
         def end_it(error: Exception, ctx: Context[None]) -> Action:
@@ -104,32 +108,32 @@ def test_a_controller_that_finds_all_in_order_comes_to_rest(rig: Rig) -> None:
             return requeue(after=0.1)
 
         run = controller.run(fit_out_for_a_while, on_error=end_it, observe=results.append)
-        async with beside(lambda: run):
+        async with running_beside(lambda: run):
             await client.api(Ship).create(ship())
             await client.api(Ship).wait_for("pequod", conditions.condition("Ready", "False"))
-            before = (await until_at_rest(client)).metadata.resource_version
+            initial_version = (await until_at_rest(client)).metadata.resource_version
             await client.api(Ship).merge_patch("pequod", {"metadata": {"labels": {"seen": "1"}}})
-            await until(lambda: len(results) >= 2)
+            await poll_until(lambda: len(results) >= 2)
             again = await until_at_rest(client)
-            assert again.metadata.resource_version != before
+            assert again.metadata.resource_version != initial_version
         assert_only_late(results)
 
     async def until_at_rest(client: Client) -> Ship:
-        """The ship, once several looks at it give the same."""
-        seen: list[Ship] = []
+        """Return the ship as soon as several polls return the same ship."""
+        polled: list[Ship] = []
 
         async def rests() -> bool:
-            seen.append(await client.api(Ship).get("pequod"))
-            last = [one.metadata.resource_version for one in seen[-LOOKS:]]
+            polled.append(await client.api(Ship).get("pequod"))
+            last = [polled_ship.metadata.resource_version for polled_ship in polled[-LOOKS:]]
             return len(last) == LOOKS and len(set(last)) == 1
 
-        await until(rests)
-        return seen[-1]
+        await poll_until(rests)
+        return polled[-1]
 
     rig.run(main, Ship)
 
 
-def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(rig: Rig) -> None:
+def test_a_run_is_repeated_on_request_and_after_a_conflict(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         results: list[Result] = []
@@ -137,7 +141,7 @@ def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(rig: Rig) -
 
         async def man(obj: Ship, ctx: Context[None]) -> Action:
             if not stale:
-                # Somebody writes between what this run has seen and what it writes.
+                # Another client writes between this run's read and its write.
                 stale.append(obj)
                 await ships.merge_patch(ctx.name, {"spec": {"port": "nantucket"}})
             if obj.spec.crew < 33:
@@ -147,11 +151,11 @@ def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(rig: Rig) -
             return await_change()
 
         controller = Controller(client, Ship, namespace=rig.namespace, backoff=SOON)
-        async with beside(lambda: controller.run(man, observe=results.append)):
+        async with running_beside(lambda: controller.run(man, observe=results.append)):
             await ships.create(ship(crew=30))
-            done = await ships.wait_for("pequod", lambda one: one.spec.crew == 33)
-            assert done.spec.port == "nantucket"
-            await until(lambda: results and results[-1].after is None and results[-1].error is None)
+            final_ship = await ships.wait_for("pequod", lambda obj_: obj_.spec.crew == 33)
+            assert final_ship.spec.port == "nantucket"
+            await poll_until(lambda: results and results[-1].after is None and results[-1].error is None)
         assert isinstance(results[0].error, kp.Conflict)
         assert results[0].attempt == 1
         assert 0.2 in [result.after for result in results]
@@ -159,7 +163,7 @@ def test_a_run_comes_again_when_it_asked_for_it_and_after_a_conflict(rig: Rig) -
     rig.run(main, Ship)
 
 
-def test_a_finalizer_goes_in_first_holds_the_object_and_leaves_the_others_alone(rig: Rig) -> None:
+def test_a_finalizer_is_added_first_holds_the_object_and_does_not_affect_others(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         actions: list[str] = []
@@ -176,20 +180,20 @@ def test_a_finalizer_goes_in_first_holds_the_object_and_leaves_the_others_alone(
 
         reconcile = finalizer("runtime.example.com/yard", apply=launch, cleanup=scrap)
         controller = Controller(client, Ship, namespace=rig.namespace, backoff=SOON)
-        held = ship()
-        held.metadata.finalizers = ["runtime.example.com/owner"]
-        async with beside(lambda: controller.run(reconcile)):
-            await ships.create(held)
-            await until(lambda: "launch" in actions)
+        ship_ = ship()
+        ship_.metadata.finalizers = ["runtime.example.com/owner"]
+        async with running_beside(lambda: controller.run(reconcile)):
+            await ships.create(ship_)
+            await poll_until(lambda: "launch" in actions)
             await ships.delete("pequod")
-            left = await ships.wait_for(
-                "pequod", lambda one: one.metadata.finalizers == ["runtime.example.com/owner"]
+            released = await ships.wait_for(
+                "pequod", lambda obj_: obj_.metadata.finalizers == ["runtime.example.com/owner"]
             )
-            assert left.metadata.deletion_timestamp is not None
+            assert released.metadata.deletion_timestamp is not None
             assert actions.count("scrap") == 3
             free = [{"op": "remove", "path": "/metadata/finalizers"}]
             await ships.json_patch("pequod", free)
-            await ships.wait_for("pequod", conditions.deleted(left.metadata.uid))
+            await ships.wait_for("pequod", conditions.deleted(released.metadata.uid))
         assert actions.index("scrap") > actions.index("launch")
         assert set(actions[actions.index("scrap") :]) == {"scrap"}
 
@@ -197,8 +201,10 @@ def test_a_finalizer_goes_in_first_holds_the_object_and_leaves_the_others_alone(
 
 
 def assert_only_late(results: list[Result]) -> None:
-    """A run may fail because what it has read was written or deleted meanwhile, also by itself."""
-    errors = [one.error for one in results if one.error is not None]
+    """Check that runs failed only because their object was written or deleted in the meantime, possibly by
+    themselves.
+    """
+    errors = [result.error for result in results if result.error is not None]
     assert [error for error in errors if not isinstance(error, kp.Conflict | kp.NotFound)] == []
 
 

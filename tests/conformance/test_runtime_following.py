@@ -1,4 +1,4 @@
-"""Following on either server: through what is forgotten and what ends, and up against what is forbidden."""
+"""Following on either server: after expired versions, ended watches, and refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import logging
 import pytest
 
 import kubeproto as kp
-from conformance.runtime_interface import Rig, Ship, bare_rig, beside, rig, ship, told, until
+from conformance.runtime_interface import (
+    Rig,
+    Ship,
+    bare_rig,
+    describe_event,
+    poll_until,
+    rig,
+    running_beside,
+    ship,
+)
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.rbac_authorization_v1 import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from kubeproto.watching import resync
@@ -21,7 +30,7 @@ FORMS = pytest.mark.parametrize(
 
 
 @FORMS
-def test_who_follows_through_a_compaction_and_a_restart_is_told_exactly_what_has_changed(
+def test_a_follower_gets_exactly_the_changes_through_a_compaction_and_a_restart(
     bare_rig: Rig, settings: resync.Settings
 ) -> None:
     async def main(client: Client) -> None:
@@ -29,10 +38,10 @@ def test_who_follows_through_a_compaction_and_a_restart_is_told_exactly_what_has
         for name in ("ann", "bob", "cid"):
             await ships.create(ship(name))
         async with ships.follow(settings=settings) as events:
-            lines = [told(await anext(events)) for _ in range(4)]
+            lines = [describe_event(await anext(events)) for _ in range(4)]
             assert (sorted(lines[:3]), lines[3]) == (["added ann", "added bob", "added cid"], "Bookmark")
 
-            # Nobody iterates meanwhile, so that the watch ends without having told of it.
+            # The events are not read in the meantime, so that the watch ends without the deletion.
             await bare_rig.restart()
             async with bare_rig.client() as other:
                 others = other.api(Ship)
@@ -40,32 +49,32 @@ def test_who_follows_through_a_compaction_and_a_restart_is_told_exactly_what_has
                 await others.merge_patch("bob", {"spec": {"crew": 31}})
                 await others.create(ship("dan"))
             bare_rig.compact()
-            lines = [told(await anext(events)) for _ in range(4)]
+            lines = [describe_event(await anext(events)) for _ in range(4)]
             assert lines == ["deleted ann", "modified bob", "added dan", "Bookmark"]
 
             await ships.delete("cid")
-            assert told(await anext(events)) == "deleted cid"
+            assert describe_event(await anext(events)) == "deleted cid"
 
     bare_rig.run(main, Ship)
 
 
-def test_a_cache_and_a_controller_go_on_after_a_restart(bare_rig: Rig) -> None:
+def test_a_cache_and_a_controller_continue_after_a_restart(bare_rig: Rig) -> None:
     async def main(client: Client) -> None:
-        seen: list[tuple[str, int]] = []
+        reconciled: list[tuple[str, int]] = []
 
-        async def look(obj: Ship, ctx: Context[None]) -> Action:
-            seen.append((obj.metadata.name, obj.spec.crew))
+        async def poll(obj: Ship, ctx: Context[None]) -> Action:
+            reconciled.append((obj.metadata.name, obj.spec.crew))
             return await_change()
 
         ships = client.api(Ship)
         await ships.create(ship(crew=1))
         async with (
             Caches(client) as caches,
-            beside(lambda: Controller(client, Ship, namespace=bare_rig.namespace).run(look)),
+            running_beside(lambda: Controller(client, Ship, namespace=bare_rig.namespace).run(poll)),
         ):
             cache = caches.cache(Ship)
             await cache.wait_synced()
-            await until(lambda: ("pequod", 1) in seen)
+            await poll_until(lambda: ("pequod", 1) in reconciled)
             await bare_rig.restart()
             bare_rig.compact()
             changed = await ships.merge_patch("pequod", {"spec": {"crew": 2}})
@@ -73,14 +82,14 @@ def test_a_cache_and_a_controller_go_on_after_a_restart(bare_rig: Rig) -> None:
             mine = cache.get("pequod", bare_rig.namespace)
             assert mine is not None
             assert mine.spec.crew == 2
-            await until(lambda: ("pequod", 2) in seen)
-        assert seen.count(("pequod", 1)) >= 1
-        assert seen[-1] == ("pequod", 2)
+            await poll_until(lambda: ("pequod", 2) in reconciled)
+        assert reconciled.count(("pequod", 1)) >= 1
+        assert reconciled[-1] == ("pequod", 2)
 
     bare_rig.run(main, Ship)
 
 
-def test_what_is_forbidden_is_said_in_the_servers_own_words(rig: Rig) -> None:
+def test_a_refusal_has_the_message_of_the_server(rig: Rig) -> None:
     async def main(client: Client) -> None:
         await client.api(Ship).create(ship())
         async with rig.client("nobody") as nobody:
@@ -96,12 +105,12 @@ def test_what_is_forbidden_is_said_in_the_servers_own_words(rig: Rig) -> None:
             with pytest.raises(kp.Forbidden, match='cannot create resource "configmaps"'):
                 await nobody.api(ConfigMap).create(ConfigMap(metadata=kp.ObjectMeta(name="a")))
             with pytest.raises(kp.Forbidden, match='cannot get resource "ships"'):
-                await ships.wait_for("pequod", lambda one: True, timeout=5)
+                await ships.wait_for("pequod", lambda obj: True, timeout=5)
 
     rig.run(main, Ship)
 
 
-def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
+def test_a_forbidden_cache_reports_the_reason_and_waits_for_permission(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "kubeproto")
@@ -110,7 +119,7 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
         await client.api(Ship).create(ship())
         async with rig.client("nobody") as nobody, Caches(nobody) as caches:
             cache = caches.cache(Ship, namespace=rig.namespace)
-            await until(lambda: 'User "nobody" cannot' in cache.sync_status.reason)
+            await poll_until(lambda: 'User "nobody" cannot' in cache.sync_status.reason)
             with pytest.raises(kp.DeadlineExceeded, match='User "nobody" cannot'):
                 await cache.wait_synced(timeout=0.5)
             assert not cache.synced
@@ -119,7 +128,7 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
             assert 'User "nobody" cannot' in cache.sync_status.reason
             await allow(client)
             await cache.wait_synced(timeout=60)
-            assert [one.metadata.name for one in cache] == ["pequod"]
+            assert [obj.metadata.name for obj in cache] == ["pequod"]
         assert 'User "nobody" cannot' in caplog.text
 
     async def allow(client: Client) -> None:
@@ -138,14 +147,14 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
     rig.run(main, Ship)
 
 
-def test_a_controller_that_is_forbidden_ends_when_its_patience_does_and_says_why(rig: Rig) -> None:
+def test_a_forbidden_controller_ends_after_its_timeout_with_the_reason(rig: Rig) -> None:
     async def main(client: Client) -> None:
-        async def look(obj: Ship, ctx: Context[None]) -> Action:
+        async def poll(obj: Ship, ctx: Context[None]) -> Action:
             return await_change()
 
         async with rig.client("nobody") as nobody:
             controller = Controller(nobody, Ship, namespace=rig.namespace, sync_timeout=6.0)
             with pytest.raises(kp.DeadlineExceeded, match=r'403 Forbidden: .*User "nobody" cannot'):
-                await controller.run(look)
+                await controller.run(poll)
 
     rig.run(main, Ship)

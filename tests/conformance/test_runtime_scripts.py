@@ -31,13 +31,13 @@ MANIFEST = [
 ]
 
 
-def test_a_script_finds_makes_prints_waits_for_and_deletes_what_it_names(rig: Rig) -> None:
+def test_a_script_discovers_creates_prints_awaits_and_deletes_named_objects(rig: Rig) -> None:
     async def main(client: Client) -> None:
         objects = kp.parse_manifest("\n".join(map(json.dumps, MANIFEST)))
         for obj in objects:
             assert (await client.create(obj)).metadata.uid
-        found = {str((await client.resource(name)).resource) for name in NAMES}
-        assert found == {"configmaps/v1"}
+        resources = {str((await client.resource(name)).resource) for name in NAMES}
+        assert resources == {"configmaps/v1"}
         assert (await client.resource("book")).resource.plural == "books"
         with pytest.raises(UnknownKind, match="did you mean configmaps"):
             await client.resource("configmps")
@@ -51,8 +51,8 @@ def test_a_script_finds_makes_prints_waits_for_and_deletes_what_it_names(rig: Ri
         assert row.metadata.name == "settings"
 
         for obj in objects:
-            seen = await client.wait_for(obj, conditions.exists())
-            assert (await client.refresh(obj)).metadata.uid == seen.metadata.uid
+            existing = await client.wait_for(obj, conditions.exists())
+            assert (await client.refresh(obj)).metadata.uid == existing.metadata.uid
             await client.delete(obj)
             assert await client.wait_for(obj, conditions.deleted()) is None
 

@@ -19,7 +19,7 @@ class DinghySpec(kp.Fields):
 
 
 class Dinghy(kp.Object[DinghySpec, None], group="harbour.example.com", version="v1", plural="dinghies"):
-    """What no other test has defined."""
+    """A kind that no other test defines."""
 
 
 FILE = """\
@@ -41,22 +41,24 @@ metadata: {{name: {namespace}-harbour}}
 """
 
 
-def test_a_file_with_a_definition_and_its_objects_is_applied_in_the_order_that_works(rig: Rig) -> None:
+def test_a_file_with_a_definition_and_its_objects_is_applied_in_order_of_dependency(rig: Rig) -> None:
     async def main(client: Client) -> None:
         definition = definition_of(Dinghy)
         definition.metadata.name = "dinghies.harbour.example.com"
         text = FILE.format(namespace=rig.namespace, definition=definition.to_yaml().strip())
         first = await client.apply_manifests(text, field_manager="suite", force=True)
-        assert [one.obj.kind for one in first] == [
+        assert [result.obj.kind for result in first] == [
             "Namespace", "CustomResourceDefinition", "ConfigMap", "Dinghy",
         ]  # fmt: skip
-        assert [one.outcome for one in first if one.obj.kind != "CustomResourceDefinition"] == ["created"] * 3
+        assert [result.outcome for result in first if result.obj.kind != "CustomResourceDefinition"] == [
+            "created"
+        ] * 3
         tender = await client.api(Dinghy, namespace=f"{rig.namespace}-harbour").get("tender")
         assert tender.spec.oars == 2
         assert (await client.api(ConfigMap).get("tides")).data == {"high": "06:12"}
 
         again = await client.apply_manifests(text.replace("06:12", "06:59"), field_manager="suite")
-        assert [one.outcome for one in again] == ["configured"] * 4
+        assert [result.outcome for result in again] == ["configured"] * 4
         assert again[3].obj.metadata.resource_version == tender.metadata.resource_version
         assert (await client.api(ConfigMap).get("tides")).data == {"high": "06:59"}
 
@@ -83,24 +85,24 @@ def test_a_field_of_another_manager_is_a_conflict_that_names_both(rig: Rig) -> N
     rig.run(main)
 
 
-def test_an_entry_is_committed_past_a_change_of_others_and_not_over_one_of_its_own_field(
+def test_an_entry_is_committed_after_a_change_of_other_fields_and_not_over_a_change_of_its_own(
     rig: Rig,
 ) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
-        made = await ships.entry("pequod")
-        assert not made.exists
-        made.or_insert(ship)
-        created = await made.commit()
+        ship_entry = await ships.entry("pequod")
+        assert not ship_entry.exists
+        ship_entry.or_insert(ship)
+        created = await ship_entry.commit()
 
         mine, other, late = [await ships.entry("pequod") for _ in range(3)]
-        await other.modify(lambda one: setattr(one.spec, "port", "nantucket")).commit()
-        written = await mine.modify(lambda one: setattr(one.spec, "crew", 31)).commit()
+        await other.modify(lambda obj: setattr(obj.spec, "port", "nantucket")).commit()
+        written = await mine.modify(lambda obj: setattr(obj.spec, "crew", 31)).commit()
         assert (written.spec.crew, written.spec.port) == (31, "nantucket")
         assert written.metadata.uid == created.metadata.uid
 
         with pytest.raises(kp.Conflict, match="the object has been modified"):
-            await late.modify(lambda one: setattr(one.spec, "port", "hull")).commit()
+            await late.modify(lambda obj: setattr(obj.spec, "port", "hull")).commit()
         assert (await ships.get("pequod")).spec.port == "nantucket"
 
         rival = await ships.entry("essex")
@@ -112,7 +114,7 @@ def test_an_entry_is_committed_past_a_change_of_others_and_not_over_one_of_its_o
     rig.run(main, Ship)
 
 
-def test_an_update_is_made_again_on_what_others_have_written_meanwhile(rig: Rig) -> None:
+def test_an_update_is_repeated_on_the_object_that_others_changed(rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         await ships.create(ship(crew=30))
@@ -120,38 +122,38 @@ def test_an_update_is_made_again_on_what_others_have_written_meanwhile(rig: Rig)
         async with rig.client() as other:
 
             async def meddle() -> None:
-                await other.api(Ship).update("pequod", lambda one: one.spec.cargo.append("oil"))
+                await other.api(Ship).update("pequod", lambda obj: obj.spec.cargo.append("oil"))
 
-            def hire(one: Ship) -> None:
-                crews.append(one.spec.crew)
-                one.spec.crew += 1
-                one.spec.cargo.append(f"bread for {one.spec.crew}")
+            def hire(obj: Ship) -> None:
+                crews.append(obj.spec.crew)
+                obj.spec.crew += 1
+                obj.spec.cargo.append(f"bread for {obj.spec.crew}")
 
             async with anyio.create_task_group() as tasks:
                 for _ in range(5):
                     tasks.start_soon(meddle)
                     tasks.start_soon(ships.update, "pequod", hire)
-        done = await ships.get("pequod")
-        assert done.spec.crew == 35
-        assert sorted(done.spec.cargo) == [f"bread for {crew}" for crew in range(31, 36)] + ["oil"] * 5
-        assert rig.real or len(crews) > 5  # where the course is always the same, some meet a conflict
+        final = await ships.get("pequod")
+        assert final.spec.crew == 35
+        assert sorted(final.spec.cargo) == [f"bread for {crew}" for crew in range(31, 36)] + ["oil"] * 5
+        assert rig.real or len(crews) > 5  # if the course is always the same, some updates meet a conflict
 
     rig.run(main, Ship)
 
 
-def test_pages_are_of_one_moment_and_items_are_all_there_are(bare_rig: Rig) -> None:
+def test_pages_are_of_the_same_version_and_contain_all_items(bare_rig: Rig) -> None:
     async def main(client: Client) -> None:
         ships = client.api(Ship)
         for name in "abcdefg":
             await ships.create(ship(name))
-        found, versions = list[str](), set[str]()
+        listed_names, versions = list[str](), set[str]()
         async for page in ships.pages(limit=3):
-            found += [one.metadata.name for one in page]
+            listed_names += [item.metadata.name for item in page]
             versions.add(page.metadata.resource_version)
-            if len(found) == 3:
+            if len(listed_names) == 3:
                 await ships.delete("e")
-        assert (found, len(versions)) == (list("abcdefg"), 1)
-        assert [one.metadata.name async for one in ships.items(limit=2)] == list("abcdfg")
+        assert (listed_names, len(versions)) == (list("abcdefg"), 1)
+        assert [item.metadata.name async for item in ships.items(limit=2)] == list("abcdfg")
 
         pages = ships.pages(limit=2, on_expired="fail")
         await anext(pages)
@@ -160,11 +162,11 @@ def test_pages_are_of_one_moment_and_items_are_all_there_are(bare_rig: Rig) -> N
         with pytest.raises(kp.Gone):
             await anext(pages)
 
-        rest = ships.items(limit=2, on_expired="go on")
-        seen = [(await anext(rest)).metadata.name, (await anext(rest)).metadata.name]
+        remaining = ships.items(limit=2, on_expired="go on")
+        read_names = [(await anext(remaining)).metadata.name, (await anext(remaining)).metadata.name]
         await ships.create(ship("dd"))
         bare_rig.compact()
-        seen += [one.metadata.name async for one in rest]
-        assert seen == ["a", "b", "c", "d", "dd", "g"]
+        read_names += [item.metadata.name async for item in remaining]
+        assert read_names == ["a", "b", "c", "d", "dd", "g"]
 
     bare_rig.run(main, Ship)

@@ -1,4 +1,4 @@
-"""Random sequences of requests on the simulated server alone: what holds whatever is asked."""
+"""Random sequences of requests on the simulated server alone: invariants of any requests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import kubeproto_sim as sim
 from conformance.client import Client
-from conformance.comparing import Ask, Difference, Side, compare
+from conformance.comparing import ComparedServer, Difference, RequestTemplate, compare
 from conformance.kinds import BAR, BAZ, FOO
-from conformance.sequences import KINDS, asks
+from conformance.sequences import KINDS, draw_template
 from conformance.servers import Simulated
 from kubeproto.wire import RawRequest
 
@@ -20,42 +20,42 @@ LENGTH: Final = 30
 
 
 def cluster(**options: Any) -> sim.Cluster:
-    made = sim.Cluster(crds=[FOO, BAR, BAZ], version=100, **options)
-    made.namespace("n")
-    return made
+    new_cluster = sim.Cluster(crds=[FOO, BAR, BAZ], version=100, **options)
+    new_cluster.namespace("n")
+    return new_cluster
 
 
-def side(of: sim.Cluster) -> Side:
-    return Side(Client(Simulated(of), "n"))
+def compared_server(of: sim.Cluster) -> ComparedServer:
+    return ComparedServer(Client(Simulated(of), "n"))
 
 
 @settings(max_examples=25)
-@given(st.lists(asks(), max_size=LENGTH))
-def test_a_refusal_says_why_and_has_changed_nothing(sequence: list[Ask]) -> None:
+@given(st.lists(draw_template(), max_size=LENGTH))
+def test_a_refusal_has_a_reason_and_changes_nothing(sequence: list[RequestTemplate]) -> None:
     server = cluster()
-    asking = side(server)
-    for ask in sequence:
-        before = server.version
-        answer = asking.respond(ask)
+    asking = compared_server(server)
+    for template in sequence:
+        initial_version = server.version
+        answer = asking.respond(template)
         if answer.status >= 400:
-            assert server.version == before
+            assert server.version == initial_version
             assert answer.body.strip()
-        elif ask.method == "GET" or "dryRun=All" in ask.target:
-            assert server.version == before
+        elif template.method == "GET" or "dryRun=All" in template.target:
+            assert server.version == initial_version
 
 
 @settings(max_examples=25)
-@given(st.lists(asks(), max_size=LENGTH))
-def test_a_watch_from_the_beginning_ends_at_what_is_listed(sequence: list[Ask]) -> None:
+@given(st.lists(draw_template(), max_size=LENGTH))
+def test_a_watch_from_the_beginning_adds_up_to_the_list(sequence: list[RequestTemplate]) -> None:
     server = cluster()
     client = Client(Simulated(server), "n")
     targets = sorted({kind.home.replace("<ns>", "n") for kind in KINDS})
     watches = {target: server.respond(_watch(target, server.version)) for target in targets}
-    asking = Side(client)
-    for ask in sequence:
-        asking.respond(ask)
+    asking = ComparedServer(client)
+    for template in sequence:
+        asking.respond(template)
     for target, watch in watches.items():
-        there: dict[str, Any] = {}
+        watched: dict[str, Any] = {}
         versions = [0]
         assert isinstance(watch.body, sim.Watch)
         for line in watch.body.take().splitlines():
@@ -63,11 +63,11 @@ def test_a_watch_from_the_beginning_ends_at_what_is_listed(sequence: list[Ask]) 
             obj = event["object"]
             versions.append(int(obj["metadata"]["resourceVersion"]))
             if event["type"] == "DELETED":
-                del there[obj["metadata"]["name"]]
+                del watched[obj["metadata"]["name"]]
             else:
-                there[obj["metadata"]["name"]] = obj["metadata"]["resourceVersion"]
+                watched[obj["metadata"]["name"]] = obj["metadata"]["resourceVersion"]
         listed = client.get(target)["items"]
-        assert {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in listed} == there
+        assert {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in listed} == watched
         assert versions == sorted(set(versions))
 
 
@@ -76,33 +76,35 @@ def _watch(target: str, version: int) -> RawRequest:
 
 
 @settings(max_examples=15)
-@given(st.lists(asks(), max_size=LENGTH), st.integers(1, 9))
-def test_two_servers_that_draw_other_names_answer_the_same(sequence: list[Ask], number: int) -> None:
-    left, right = side(cluster()), side(cluster(seed=number))
-    for ask in sequence:
-        compare(left, right, ask)
+@given(st.lists(draw_template(), max_size=LENGTH), st.integers(1, 9))
+def test_two_servers_with_different_random_names_respond_the_same(
+    sequence: list[RequestTemplate], number: int
+) -> None:
+    first, second = compared_server(cluster()), compared_server(cluster(seed=number))
+    for template in sequence:
+        compare(first, second, template)
 
 
-def test_the_comparison_finds_what_differs() -> None:
-    create = Ask(
+def test_the_comparison_detects_differences() -> None:
+    create = RequestTemplate(
         "POST", "/api/v1/namespaces/<ns>/configmaps", {"metadata": {"name": "a"}, "data": {"x": "1"}}
     )
     other = cluster()
     other.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}})
-    for right in (cluster(managed_fields=False), other):
-        left = side(cluster())
+    for second in (cluster(managed_fields=False), other):
+        first = compared_server(cluster())
         with pytest.raises(Difference, match=r"^POST /api/v1/namespaces/<ns>/configmaps"):
-            compare(left, side(right), create)
+            compare(first, compared_server(second), create)
 
 
-def test_a_write_that_one_server_makes_for_nothing_is_a_difference() -> None:
-    create = Ask(
+def test_an_unnecessary_write_of_a_single_server_is_a_difference() -> None:
+    create = RequestTemplate(
         "POST", "/api/v1/namespaces/<ns>/configmaps", {"metadata": {"name": "a"}, "data": {"x": "1"}}
     )
-    read = Ask("GET", "/api/v1/namespaces/<ns>/configmaps/a")
-    one, other = cluster(), cluster()
-    left, right = side(one), side(other)
-    compare(left, right, create)
-    other.edit("v1/ConfigMap", "a", lambda obj: obj["metadata"].update(labels={"l": "1"}), "n")
-    other.edit("v1/ConfigMap", "a", lambda obj: obj["metadata"].pop("labels"), "n")
-    assert left.plain(left.respond(read)) != right.plain(right.respond(read))
+    read = RequestTemplate("GET", "/api/v1/namespaces/<ns>/configmaps/a")
+    first_cluster, second_cluster = cluster(), cluster()
+    first, second = compared_server(first_cluster), compared_server(second_cluster)
+    compare(first, second, create)
+    second_cluster.edit("v1/ConfigMap", "a", lambda obj: obj["metadata"].update(labels={"l": "1"}), "n")
+    second_cluster.edit("v1/ConfigMap", "a", lambda obj: obj["metadata"].pop("labels"), "n")
+    assert first.plain(first.respond(read)) != second.plain(second.respond(read))

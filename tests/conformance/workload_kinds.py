@@ -1,6 +1,6 @@
-"""Objects of the kinds that controllers act upon, drawn: workloads, Services, RBAC, autoscalers, budgets.
+"""Random objects of the kinds of controllers: workloads, Services, RBAC, autoscalers, budgets.
 
-Most are good; a few hold what a server refuses.
+Most are valid; a few contain values that a server refuses.
 """
 
 from __future__ import annotations
@@ -13,157 +13,175 @@ from conformance.sequences import rarely
 
 
 def some(required: dict[str, Any] | None = None, /, **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with these fields, and any of the others."""
+    """Return a strategy of objects with these fields, and any of the others."""
     return st.fixed_dictionaries(required or {}, optional=optional)
 
 
-def one(*values: Any) -> st.SearchStrategy[Any]:
-    """One of these values."""
+def any_of(*values: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy of these values."""
     return st.sampled_from(values)
 
 
 LABELLED: Final[dict[str, Any]] = {"a": "b"}
-QUANTITY: Final = rarely(one("1", "100m", 1, "0.5", "1Gi", "1024Mi"), one("x", "-1", ""))
+QUANTITY: Final = rarely(any_of("1", "100m", 1, "0.5", "1Gi", "1024Mi"), any_of("x", "-1", ""))
 RESOURCES: Final = some(
-    limits=some(cpu=QUANTITY, memory=QUANTITY), requests=some(cpu=one("100m", "0.1"), memory=one("1Mi"))
+    limits=some(cpu=QUANTITY, memory=QUANTITY), requests=some(cpu=any_of("100m", "0.1"), memory=any_of("1Mi"))
 )
 PROBE: Final = some(
     {
         "httpGet": some(
-            {"port": rarely(one(80, "http"), one(0, "no port"))}, path=one("/", "/x"), scheme=one("HTTP")
+            {"port": rarely(any_of(80, "http"), any_of(0, "no port"))},
+            path=any_of("/", "/x"),
+            scheme=any_of("HTTP"),
         )
     },
-    initialDelaySeconds=rarely(one(0, 5), one(-1)),
-    periodSeconds=one(5, 10),
-    failureThreshold=one(1, 3),
+    initialDelaySeconds=rarely(any_of(0, 5), any_of(-1)),
+    periodSeconds=any_of(5, 10),
+    failureThreshold=any_of(1, 3),
 )
 PORT: Final = some(
-    {"containerPort": rarely(one(80, 8080), one(0, 70000))},
-    name=rarely(one("http"), one("Bad_")),
-    protocol=rarely(one("TCP", "UDP"), one("X")),
+    {"containerPort": rarely(any_of(80, 8080), any_of(0, 70000))},
+    name=rarely(any_of("http"), any_of("Bad_")),
+    protocol=rarely(any_of("TCP", "UDP"), any_of("X")),
 )
-ENV: Final = some({"name": rarely(one("A", "B"), one("", "a b"))}, value=one("1", ""))
+ENV: Final = some({"name": rarely(any_of("A", "B"), any_of("", "a b"))}, value=any_of("1", ""))
 MOUNT: Final = some(
-    {"name": rarely(one("v"), one("none")), "mountPath": rarely(one("/v"), one(""))},
-    readOnly=one(True, False),
+    {"name": rarely(any_of("v"), any_of("none")), "mountPath": rarely(any_of("/v"), any_of(""))},
+    readOnly=any_of(True, False),
 )
 CONTAINER: Final = some(
-    {"name": rarely(one("c", "d"), one("", "C_")), "image": rarely(one("i", "i:1", "i:latest"), one(""))},
-    args=one(["x"], []),
+    {
+        "name": rarely(any_of("c", "d"), any_of("", "C_")),
+        "image": rarely(any_of("i", "i:1", "i:latest"), any_of("")),
+    },
+    args=any_of(["x"], []),
     ports=st.lists(PORT, max_size=2),
     env=st.lists(ENV, max_size=2),
     resources=RESOURCES,
     livenessProbe=PROBE,
-    imagePullPolicy=rarely(one("Always", "IfNotPresent"), one("Sometimes")),
+    imagePullPolicy=rarely(any_of("Always", "IfNotPresent"), any_of("Sometimes")),
     volumeMounts=st.lists(MOUNT, max_size=1),
-    terminationMessagePath=one("/x"),
+    terminationMessagePath=any_of("/x"),
     securityContext=some(
-        runAsUser=rarely(one(0, 1000), one(-1)), privileged=one(False), readOnlyRootFilesystem=one(True)
+        runAsUser=rarely(any_of(0, 1000), any_of(-1)),
+        privileged=any_of(False),
+        readOnlyRootFilesystem=any_of(True),
     ),
 )
 VOLUME: Final = some(
-    {"name": rarely(one("v", "w"), one("V_"))},
-    emptyDir=one({}, {"medium": "Memory"}),
-    configMap=some({"name": one("a")}, defaultMode=rarely(one(420), one(9999)), optional=one(True)),
+    {"name": rarely(any_of("v", "w"), any_of("V_"))},
+    emptyDir=any_of({}, {"medium": "Memory"}),
+    configMap=some(
+        {"name": any_of("a")}, defaultMode=rarely(any_of(420), any_of(9999)), optional=any_of(True)
+    ),
 )
 
 
 def pod_spec(restart: Any) -> st.SearchStrategy[dict[str, Any]]:
-    """What a template says of its pods; `restart` is drawn for the kind."""
+    """Return the pod spec of a template; `restart` is drawn for the kind."""
     return some(
-        {"containers": rarely(st.lists(CONTAINER, min_size=1, max_size=2), one([]))},
+        {"containers": rarely(st.lists(CONTAINER, min_size=1, max_size=2), any_of([]))},
         restartPolicy=restart,
         volumes=st.lists(VOLUME, max_size=2),
         initContainers=st.lists(CONTAINER, max_size=1),
-        terminationGracePeriodSeconds=rarely(one(0, 5), one(-1)),
-        serviceAccountName=rarely(one("default"), one("A_")),
-        nodeSelector=one({"a": "b"}, {}),
-        hostNetwork=one(False),
-        dnsPolicy=rarely(one("Default", "ClusterFirst"), one("X")),
+        terminationGracePeriodSeconds=rarely(any_of(0, 5), any_of(-1)),
+        serviceAccountName=rarely(any_of("default"), any_of("A_")),
+        nodeSelector=any_of({"a": "b"}, {}),
+        hostNetwork=any_of(False),
+        dnsPolicy=rarely(any_of("Default", "ClusterFirst"), any_of("X")),
         tolerations=st.lists(
-            some(key=one("k"), operator=rarely(one("Exists"), one("X")), effect=one("NoSchedule")), max_size=1
+            some(
+                key=any_of("k"), operator=rarely(any_of("Exists"), any_of("X")), effect=any_of("NoSchedule")
+            ),
+            max_size=1,
         ),
-        securityContext=some(runAsNonRoot=one(True), fsGroup=rarely(one(5), one(-5))),
-        priorityClassName=one(""),
+        securityContext=some(runAsNonRoot=any_of(True), fsGroup=rarely(any_of(5), any_of(-5))),
+        priorityClassName=any_of(""),
     )
 
 
 TEMPLATE: Final = some(
     {
         "metadata": rarely(
-            some({"labels": st.just(LABELLED)}, annotations=one({"n": "o"})), one({"labels": {"x": "y"}}, {})
+            some({"labels": st.just(LABELLED)}, annotations=any_of({"n": "o"})),
+            any_of({"labels": {"x": "y"}}, {}),
         ),
-        "spec": pod_spec(rarely(one("Always"), one("Never", "Odd"))),
+        "spec": pod_spec(rarely(any_of("Always"), any_of("Never", "Odd"))),
     }
 )
 JOB_TEMPLATE: Final = some(
-    {"spec": pod_spec(rarely(one("Never", "OnFailure"), one("Always")))},
+    {"spec": pod_spec(rarely(any_of("Never", "OnFailure"), any_of("Always")))},
     metadata=some(labels=st.just({"j": "k"})),
 )
 SELECTOR: Final = rarely(
     st.just({"matchLabels": LABELLED}),
-    one(
+    any_of(
         {},
         {"matchLabels": {"x": "y"}},
         {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]},
         None,
     ),
 )
-REPLICAS: Final = rarely(one(0, 1, 3), one(-1, "x"))
-PERCENT: Final = rarely(one(1, "25%", 0), one("x", -1, "101%", "200%"))
-CRON: Final = rarely(one("* * * * *", "@daily", "0 */2 * * 1-5"), one("x", "", "* * * *", "TZ=UTC * * * * *"))
+REPLICAS: Final = rarely(any_of(0, 1, 3), any_of(-1, "x"))
+PERCENT: Final = rarely(any_of(1, "25%", 0), any_of("x", -1, "101%", "200%"))
+CRON: Final = rarely(
+    any_of("* * * * *", "@daily", "0 */2 * * 1-5"), any_of("x", "", "* * * *", "TZ=UTC * * * * *")
+)
 JOB: Final = some(
     {"template": JOB_TEMPLATE},
-    parallelism=rarely(one(0, 2), one(-1)),
-    completions=rarely(one(1, 2), one(-1)),
-    backoffLimit=rarely(one(0, 3), one(-1)),
-    activeDeadlineSeconds=rarely(one(10), one(0, -1)),
+    parallelism=rarely(any_of(0, 2), any_of(-1)),
+    completions=rarely(any_of(1, 2), any_of(-1)),
+    backoffLimit=rarely(any_of(0, 3), any_of(-1)),
+    activeDeadlineSeconds=rarely(any_of(10), any_of(0, -1)),
     suspend=st.just(True),
-    completionMode=rarely(one("Indexed", "NonIndexed"), one("X")),
-    ttlSecondsAfterFinished=rarely(one(60), one(-1)),
+    completionMode=rarely(any_of("Indexed", "NonIndexed"), any_of("X")),
+    ttlSecondsAfterFinished=rarely(any_of(60), any_of(-1)),
 )
 SERVICE_PORT: Final = some(
-    {"port": rarely(one(80, 443), one(0, 65536))},
-    name=rarely(one("p", "q"), one("P_")),
-    protocol=rarely(one("TCP", "UDP"), one("X")),
-    targetPort=rarely(one(8080, "http"), one("", 0)),
-    appProtocol=one("http"),
+    {"port": rarely(any_of(80, 443), any_of(0, 65536))},
+    name=rarely(any_of("p", "q"), any_of("P_")),
+    protocol=rarely(any_of("TCP", "UDP"), any_of("X")),
+    targetPort=rarely(any_of(8080, "http"), any_of("", 0)),
+    appProtocol=any_of("http"),
 )
 RULE: Final = some(
-    {"verbs": rarely(one(["get"], ["*"]), one([]))},
-    apiGroups=one([""], ["apps"], []),
-    resources=one(["pods"], ["pods/log"], []),
-    resourceNames=one(["a"]),
-    nonResourceURLs=one(["/x"]),
+    {"verbs": rarely(any_of(["get"], ["*"]), any_of([]))},
+    apiGroups=any_of([""], ["apps"], []),
+    resources=any_of(["pods"], ["pods/log"], []),
+    resourceNames=any_of(["a"]),
+    nonResourceURLs=any_of(["/x"]),
 )
 SUBJECT: Final = some(
-    {"kind": rarely(one("User", "Group", "ServiceAccount"), one("X", "")), "name": rarely(one("u"), one(""))},
-    namespace=one("default"),
-    apiGroup=one("rbac.authorization.k8s.io", "", "x"),
+    {
+        "kind": rarely(any_of("User", "Group", "ServiceAccount"), any_of("X", "")),
+        "name": rarely(any_of("u"), any_of("")),
+    },
+    namespace=any_of("default"),
+    apiGroup=any_of("rbac.authorization.k8s.io", "", "x"),
 )
 METRIC: Final = some(
-    {"type": rarely(one("Resource"), one("X", ""))},
+    {"type": rarely(any_of("Resource"), any_of("X", ""))},
     resource=some(
-        {"name": rarely(one("cpu", "memory"), one(""))},
+        {"name": rarely(any_of("cpu", "memory"), any_of(""))},
         target=some(
-            {"type": rarely(one("Utilization", "AverageValue"), one("X"))},
-            averageUtilization=rarely(one(50), one(0)),
-            averageValue=one("100m"),
+            {"type": rarely(any_of("Utilization", "AverageValue"), any_of("X"))},
+            averageUtilization=rarely(any_of(50), any_of(0)),
+            averageValue=any_of("100m"),
         ),
     ),
 )
 RULES: Final = some(
-    stabilizationWindowSeconds=rarely(one(0, 60), one(-1)),
-    selectPolicy=rarely(one("Max", "Disabled"), one("X")),
+    stabilizationWindowSeconds=rarely(any_of(0, 60), any_of(-1)),
+    selectPolicy=rarely(any_of("Max", "Disabled"), any_of("X")),
 )
 PEER: Final = some(
-    podSelector=one({}, {"matchLabels": LABELLED}),
-    ipBlock=some({"cidr": rarely(one("10.0.0.0/8"), one("x"))}),
+    podSelector=any_of({}, {"matchLabels": LABELLED}),
+    ipBlock=some({"cidr": rarely(any_of("10.0.0.0/8"), any_of("x"))}),
 )
 
 
 class Kind:
-    """A kind whose objects are drawn: where they are, and what they hold beside their metadata."""
+    """A kind whose objects are drawn: its path, and its fields besides the metadata."""
 
     def __init__(self, api_version: str, kind: str, plural: str, content: dict[str, Any]) -> None:
         self.api_version, self.kind, self.plural = api_version, kind, plural
@@ -182,12 +200,12 @@ KINDS: Final = (
             "spec": some(
                 WORKLOAD,
                 replicas=REPLICAS,
-                minReadySeconds=rarely(one(0, 5), one(-1)),
-                paused=one(True, False),
-                revisionHistoryLimit=rarely(one(0, 5), one(-1)),
-                progressDeadlineSeconds=rarely(one(60), one(0)),
+                minReadySeconds=rarely(any_of(0, 5), any_of(-1)),
+                paused=any_of(True, False),
+                revisionHistoryLimit=rarely(any_of(0, 5), any_of(-1)),
+                progressDeadlineSeconds=rarely(any_of(60), any_of(0)),
                 strategy=some(
-                    type=rarely(one("RollingUpdate", "Recreate"), one("X")),
+                    type=rarely(any_of("RollingUpdate", "Recreate"), any_of("X")),
                     rollingUpdate=some(maxSurge=PERCENT, maxUnavailable=PERCENT),
                 ),
             )
@@ -197,7 +215,7 @@ KINDS: Final = (
         "apps/v1",
         "ReplicaSet",
         "replicasets",
-        {"spec": some(WORKLOAD, replicas=REPLICAS, minReadySeconds=one(0, 5))},
+        {"spec": some(WORKLOAD, replicas=REPLICAS, minReadySeconds=any_of(0, 5))},
     ),
     Kind(
         "apps/v1",
@@ -205,16 +223,16 @@ KINDS: Final = (
         "statefulsets",
         {
             "spec": some(
-                {**WORKLOAD, "serviceName": rarely(one("s"), one("S_"))},
+                {**WORKLOAD, "serviceName": rarely(any_of("s"), any_of("S_"))},
                 replicas=REPLICAS,
-                podManagementPolicy=rarely(one("Parallel", "OrderedReady"), one("X")),
-                revisionHistoryLimit=one(0, 5),
+                podManagementPolicy=rarely(any_of("Parallel", "OrderedReady"), any_of("X")),
+                revisionHistoryLimit=any_of(0, 5),
                 updateStrategy=some(
-                    type=rarely(one("OnDelete", "RollingUpdate"), one("X")),
-                    rollingUpdate=some(partition=rarely(one(0, 1), one(-1))),
+                    type=rarely(any_of("OnDelete", "RollingUpdate"), any_of("X")),
+                    rollingUpdate=some(partition=rarely(any_of(0, 1), any_of(-1))),
                 ),
                 persistentVolumeClaimRetentionPolicy=some(
-                    whenDeleted=rarely(one("Delete", "Retain"), one("X"))
+                    whenDeleted=rarely(any_of("Delete", "Retain"), any_of("X"))
                 ),
             )
         },
@@ -226,10 +244,10 @@ KINDS: Final = (
         {
             "spec": some(
                 WORKLOAD,
-                minReadySeconds=one(0, 5),
-                revisionHistoryLimit=one(1),
+                minReadySeconds=any_of(0, 5),
+                revisionHistoryLimit=any_of(1),
                 updateStrategy=some(
-                    type=rarely(one("OnDelete", "RollingUpdate"), one("X")),
+                    type=rarely(any_of("OnDelete", "RollingUpdate"), any_of("X")),
                     rollingUpdate=some(maxUnavailable=PERCENT),
                 ),
             )
@@ -243,10 +261,10 @@ KINDS: Final = (
         {
             "spec": some(
                 {"schedule": CRON, "jobTemplate": some({"spec": JOB}), "suspend": st.just(True)},
-                concurrencyPolicy=rarely(one("Forbid", "Replace"), one("X")),
-                successfulJobsHistoryLimit=rarely(one(0, 1), one(-1)),
-                startingDeadlineSeconds=rarely(one(10), one(-1)),
-                timeZone=rarely(one("Europe/Berlin"), one("Nowhere/None", "")),
+                concurrencyPolicy=rarely(any_of("Forbid", "Replace"), any_of("X")),
+                successfulJobsHistoryLimit=rarely(any_of(0, 1), any_of(-1)),
+                startingDeadlineSeconds=rarely(any_of(10), any_of(-1)),
+                timeZone=rarely(any_of("Europe/Berlin"), any_of("Nowhere/None", "")),
             )
         },
     ),
@@ -256,15 +274,15 @@ KINDS: Final = (
         "services",
         {
             "spec": some(
-                {"ports": rarely(st.lists(SERVICE_PORT, min_size=1, max_size=2), one([]))},
-                selector=one(LABELLED, {}),
-                type=rarely(one("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"), one("X")),
-                clusterIP=rarely(one("None", ""), one("x")),
-                sessionAffinity=rarely(one("ClientIP", "None"), one("X")),
-                externalName=one("a.b", ""),
-                publishNotReadyAddresses=one(True, False),
-                externalTrafficPolicy=rarely(one("Local", "Cluster"), one("X")),
-                internalTrafficPolicy=one("Local"),
+                {"ports": rarely(st.lists(SERVICE_PORT, min_size=1, max_size=2), any_of([]))},
+                selector=any_of(LABELLED, {}),
+                type=rarely(any_of("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"), any_of("X")),
+                clusterIP=rarely(any_of("None", ""), any_of("x")),
+                sessionAffinity=rarely(any_of("ClientIP", "None"), any_of("X")),
+                externalName=any_of("a.b", ""),
+                publishNotReadyAddresses=any_of(True, False),
+                externalTrafficPolicy=rarely(any_of("Local", "Cluster"), any_of("X")),
+                internalTrafficPolicy=any_of("Local"),
             )
         },
     ),
@@ -272,13 +290,16 @@ KINDS: Final = (
         "v1",
         "ReplicationController",
         "replicationcontrollers",
-        {"spec": some({"template": TEMPLATE}, replicas=REPLICAS, selector=one(LABELLED, {}))},
+        {"spec": some({"template": TEMPLATE}, replicas=REPLICAS, selector=any_of(LABELLED, {}))},
     ),
     Kind(
         "v1",
         "ServiceAccount",
         "serviceaccounts",
-        {"automountServiceAccountToken": one(True, False), "imagePullSecrets": one([{"name": "a"}], [])},
+        {
+            "automountServiceAccountToken": any_of(True, False),
+            "imagePullSecrets": any_of([{"name": "a"}], []),
+        },
     ),
     Kind(RBAC, "Role", "roles", {"rules": st.lists(RULE, min_size=1, max_size=2)}),
     Kind(
@@ -287,11 +308,11 @@ KINDS: Final = (
         "rolebindings",
         {
             "roleRef": rarely(
-                one(
+                any_of(
                     {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
                     {"kind": "ClusterRole", "name": "b"},
                 ),
-                one({}, {"kind": "X", "name": "a"}, {"apiGroup": "x", "kind": "Role", "name": "a"}),
+                any_of({}, {"kind": "X", "name": "a"}, {"apiGroup": "x", "kind": "Role", "name": "a"}),
             ),
             "subjects": st.lists(SUBJECT, max_size=2),
         },
@@ -303,13 +324,13 @@ KINDS: Final = (
         {
             "spec": some(
                 {
-                    "maxReplicas": rarely(one(3, 5), one(0, -1)),
+                    "maxReplicas": rarely(any_of(3, 5), any_of(0, -1)),
                     "scaleTargetRef": rarely(
-                        one({"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}),
-                        one({"kind": "X"}, {}),
+                        any_of({"apiVersion": "apps/v1", "kind": "Deployment", "name": "none"}),
+                        any_of({"kind": "X"}, {}),
                     ),
                 },
-                minReplicas=rarely(one(1, 2), one(0, 9)),
+                minReplicas=rarely(any_of(1, 2), any_of(0, 9)),
                 metrics=st.lists(METRIC, max_size=2),
                 behavior=some(scaleDown=RULES, scaleUp=RULES),
             )
@@ -321,7 +342,7 @@ KINDS: Final = (
         "poddisruptionbudgets",
         {
             "spec": some(
-                {"selector": rarely(one({"matchLabels": LABELLED}, {}), one(None))},
+                {"selector": rarely(any_of({"matchLabels": LABELLED}, {}), any_of(None))},
                 minAvailable=PERCENT,
                 maxUnavailable=PERCENT,
             )
@@ -333,8 +354,8 @@ KINDS: Final = (
         "networkpolicies",
         {
             "spec": some(
-                {"podSelector": one({}, {"matchLabels": LABELLED})},
-                policyTypes=rarely(one(["Ingress"], ["Egress", "Ingress"]), one(["X"])),
+                {"podSelector": any_of({}, {"matchLabels": LABELLED})},
+                policyTypes=rarely(any_of(["Ingress"], ["Egress", "Ingress"]), any_of(["X"])),
                 ingress=st.lists(some({"from": st.lists(PEER, max_size=1)}), max_size=1),
             )
         },
@@ -348,7 +369,7 @@ KINDS: Final = (
                 {
                     "limits": st.lists(
                         some(
-                            {"type": rarely(one("Container", "Pod"), one(""))},
+                            {"type": rarely(any_of("Container", "Pod"), any_of(""))},
                             max=some(cpu=QUANTITY),
                             default=some(cpu=QUANTITY),
                         ),

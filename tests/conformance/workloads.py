@@ -1,7 +1,7 @@
-"""Requests about the kinds that controllers act upon.
+"""Requests about the kinds of controllers.
 
-The controllers of a real server write beside the test, and when they do is chance. So nothing here depends on
-what they write: no request names a version, and `without_controllers` leaves their fields out.
+The controllers of a real server write concurrently with the test, at random times. So no check depends on
+their writes: no request contains a version, and `without_controllers` removes their fields.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from conformance.client import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC
-from conformance.comparing import Ask
+from conformance.comparing import RequestTemplate
 from conformance.sequences import LABELS, MANAGERS, WRITE_QUERY, Draw
-from conformance.workload_kinds import KINDS, Kind, one
+from conformance.workload_kinds import KINDS, Kind, any_of
 from kubeproto.objects import is_list, is_object
 
 NAMES: Final = ("a", "b")
-OURS: Final = ("suite", *MANAGERS)  # whose fields are compared
+OURS: Final = ("suite", *MANAGERS)  # the managers whose fields are compared
 META: Final = st.fixed_dictionaries(
-    {}, optional={"labels": LABELS, "annotations": one({"n": "o"}), "finalizers": one([])}
+    {}, optional={"labels": LABELS, "annotations": any_of({"n": "o"}), "finalizers": any_of([])}
 )
 PATHS: Final = (
     "/spec/replicas",
@@ -42,92 +42,97 @@ def _object(draw: Draw, kind: Kind, name: str) -> dict[str, Any]:
     }
 
 
-def _patch(draw: Draw, kind: Kind, target: str) -> Ask:
+def _patch(draw: Draw, kind: Kind, target: str) -> RequestTemplate:
     content: dict[str, Any] = draw(kind.content)
     if "spec" in content and draw(st.booleans()):
         # A part of a spec, as people patch it.
         names = sorted(content["spec"])
         content = {"spec": {name: content["spec"][name] for name in names if draw(st.booleans())}}
-    return Ask("PATCH", target + draw(WRITE_QUERY), content, draw(one(MERGE, STRATEGIC)))
+    return RequestTemplate("PATCH", target + draw(WRITE_QUERY), content, draw(any_of(MERGE, STRATEGIC)))
 
 
-def _json_patch(draw: Draw, target: str) -> Ask:
-    operation = {"op": draw(one("add", "replace", "remove")), "path": draw(one(*PATHS))}
+def _json_patch(draw: Draw, target: str) -> RequestTemplate:
+    operation = {"op": draw(any_of("add", "replace", "remove")), "path": draw(any_of(*PATHS))}
     if operation["op"] != "remove":
-        operation["value"] = draw(one(1, 2, "i:2", {"l": "1"}, True))
-    return Ask("PATCH", target, [operation], JSON_PATCH)
+        operation["value"] = draw(any_of(1, 2, "i:2", {"l": "1"}, True))
+    return RequestTemplate("PATCH", target, [operation], JSON_PATCH)
 
 
 @st.composite
-def asks(draw: Draw) -> Ask:
-    """One request."""
+def draw_template(draw: Draw) -> RequestTemplate:
+    """Draw a request."""
     kind = draw(st.sampled_from(KINDS))
     name = draw(st.sampled_from(NAMES))
     target = f"{kind.home}/{name}"
     match draw(st.integers(0, 11)):
         case 0 | 1 | 2 | 3 | 4:
-            return Ask("POST", kind.home + draw(WRITE_QUERY), _object(draw, kind, name))
+            return RequestTemplate("POST", kind.home + draw(WRITE_QUERY), _object(draw, kind, name))
         case 5:
-            return Ask("PUT", target + draw(WRITE_QUERY), _object(draw, kind, name))
+            return RequestTemplate("PUT", target + draw(WRITE_QUERY), _object(draw, kind, name))
         case 6 | 7:
             return _patch(draw, kind, target)
         case 8:
             return _json_patch(draw, target)
         case 9:
-            query = f"?fieldManager={draw(one(*MANAGERS))}{draw(one('', '&force=true', '&dryRun=All'))}"
-            return Ask("PATCH", target + query, _object(draw, kind, name), APPLY)
+            query = f"?fieldManager={draw(any_of(*MANAGERS))}{draw(any_of('', '&force=true', '&dryRun=All'))}"
+            return RequestTemplate("PATCH", target + query, _object(draw, kind, name), APPLY)
         case 10:
-            return Ask("GET", target)
+            return RequestTemplate("GET", target)
         case _:
-            return Ask("DELETE", target, {"propagationPolicy": "Background", "gracePeriodSeconds": 0}, JSON)
+            return RequestTemplate(
+                "DELETE", target, {"propagationPolicy": "Background", "gracePeriodSeconds": 0}, JSON
+            )
 
 
 DRAWN: Final = ("clusterIP", "nodePort", "healthCheckNodePort")
 
 
 def without_controllers(body: Any) -> Any:
-    """An answer without what controllers write, and without what a server draws."""
-    found = copy.deepcopy(body)
-    if found.get("kind") == "Status":
-        return _of_refusal(found)
-    found.pop("status", None)
-    meta = found["metadata"]
+    """Return a response without the fields of controllers, and without random values of the server."""
+    result = copy.deepcopy(body)
+    if result.get("kind") == "Status":
+        return _of_refusal(result)
+    result.pop("status", None)
+    meta = result["metadata"]
     for name in ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"):
         meta.pop(name, None)
     for entry in meta.get("managedFields", ()):
         entry.pop("time", None)
     meta["managedFields"] = sorted(
-        (one for one in meta.get("managedFields", ()) if one["manager"] in OURS),
-        key=lambda one: (one["manager"], one["operation"], one.get("subresource", "")),
+        (any_of for any_of in meta.get("managedFields", ()) if any_of["manager"] in OURS),
+        key=lambda any_of: (any_of["manager"], any_of["operation"], any_of.get("subresource", "")),
     )
-    if found["kind"] == "Deployment":
-        # A change of its annotations counts, and the controller's stands there.
+    if result["kind"] == "Deployment":
+        # A change of its annotations counts, and the annotation of the controller is among them.
         meta.pop("generation", None)
     annotations = meta.get("annotations", {})
     annotations.pop("deployment.kubernetes.io/revision", None)
     if not annotations:
         meta.pop("annotations", None)
-    return _without_drawn(found)
+    return _without_drawn(result)
 
 
 def _without_drawn(value: Any) -> Any:
     if is_object(value):
         return {
-            name: "<drawn>" if _is_drawn(name, held) else _without_drawn(held) for name, held in value.items()
+            name: "<drawn>" if _is_drawn(name, child) else _without_drawn(child)
+            for name, child in value.items()
         }
-    return [_without_drawn(held) for held in value] if is_list(value) else value
+    return [_without_drawn(child) for child in value] if is_list(value) else value
 
 
-def _is_drawn(name: str, held: Any) -> bool:
+def _is_drawn(name: str, child: Any) -> bool:
     if name == "clusterIPs":
-        return bool(held != ["None"])
+        return bool(child != ["None"])
     if "controller-uid" in name:
         return True
-    return name in DRAWN and held not in (None, "", "None", {})
+    return name in DRAWN and child not in (None, "", "None", {})
 
 
 def _of_refusal(status: dict[str, Any]) -> Any:
-    """What a refusal is and which fields it blames; texts of built-in kinds are printed from Go's types."""
+    """Return the code, reason and fields of a refusal; the texts of built-in kinds are printed from Go's
+    types.
+    """
     details: dict[str, Any] = status.get("details") or {}
     causes = {(cause.get("field", ""), cause.get("reason", "")) for cause in details.get("causes") or ()}
     if status.get("status") == "Success":
