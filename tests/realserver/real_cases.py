@@ -29,7 +29,7 @@ def sending(server: RealServer) -> Generator[cases.Send]:
             headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
             with transport.send(RawRequest(method, target, headers, body), timeout=30) as response:
                 text = inflate(response.headers, b"".join(response))
-            return response.status, list(warnings(response.headers)), json.loads(text)
+            return response.status, list(warnings(response.headers)), cases.decoded(text)
 
         yield send
 

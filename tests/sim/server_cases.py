@@ -31,6 +31,7 @@ class Step(Struct, frozen=True):
     media: str = "application/json"
     accept: str = "application/json"
     compared: bool = True
+    eventual: bool = False  # repeated until the server accepts it
 
 
 # Sends a request with a user agent of "suite", and returns the status, the warnings and the body.
@@ -383,6 +384,76 @@ def _valid_objects() -> Iterator[tuple[str, tuple[Step, ...]]]:
     )
 
 
+def _custom_resources() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def version(name: str, *, stored: str, **properties: Json) -> Json:
+        spec = {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "n": {"type": "integer"}, **properties},
+        }
+        return {
+            "name": name, "served": True, "storage": name == stored,
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+            "subresources": {"scale": {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}},
+            "additionalPrinterColumns": [{"name": "B", "type": "string", "jsonPath": ".spec.b"}],
+        }  # fmt: skip
+
+    group = "<ns>.example.io"
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    things = f"/apis/{group}/v1/namespaces/<ns>/things"
+    old_things = things.replace("/v1/", "/v1alpha1/")
+    thing = {
+        "apiVersion": f"{group}/v1alpha1",
+        "kind": "Thing",
+        "metadata": {"name": "t"},
+        "spec": {"a": "1", "n": 3},
+    }
+    scale = {"spec": {"replicas": 0}}
+    deployment = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "replicas": 3,
+        "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "c", "image": "i:1"}]},
+        },
+    }
+    yield (
+        "a Deployment is scaled to zero",
+        (
+            given(DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": deployment}),
+            Step("PATCH", f"{DEPLOYMENTS}/d/scale", scale, MERGE),
+            Step("PATCH", f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 2}}, MERGE),
+            delete(f"{DEPLOYMENTS}/d"),
+        ),
+    )
+    for stored in ("v1alpha1", "v1"):
+        versions = [
+            version("v1alpha1", stored=stored),
+            version("v1", stored=stored, b={"type": "string", "default": "x"}),
+        ]
+        spec = {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": versions,
+        }
+        yield (
+            f"defaults of another version, stored as {stored}",
+            (
+                given(definitions, {"metadata": {"name": f"things.{group}"}, "spec": spec}),
+                Step("POST", old_things, thing, compared=False, eventual=True),
+                Step("GET", old_things, compared=False, eventual=True),
+                Step("GET", things, compared=False, eventual=True),
+                Step("GET", f"{old_things}/t"),
+                Step("GET", f"{things}/t"),
+                Step("GET", f"{things}/t", accept=TABLE),
+                Step("PATCH", f"{old_things}/t/scale", scale, MERGE),
+                Step("GET", f"{old_things}/t"),
+                Step("GET", f"{things}/t"),
+                delete(f"{definitions}/things.{group}"),
+            ),
+        )
+
+
 def _pods() -> Iterator[tuple[str, tuple[Step, ...]]]:
     """Pods and templates that break a rule."""
     specs: tuple[Json, ...] = (
@@ -427,6 +498,90 @@ def _pods() -> Iterator[tuple[str, tuple[Step, ...]]]:
             for template in templates
         ),
     )
+
+
+def _warnings() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    volumes = (
+        {"gitRepo": {"repository": "x"}},
+        {"cephfs": {"monitors": ["x"]}},
+        {"rbd": {"monitors": ["x"], "image": "i"}},
+        {"glusterfs": {"endpoints": "e", "path": "p"}},
+        {"flocker": {"datasetName": "d"}},
+        {"quobyte": {"registry": "r:1", "volume": "v"}},
+        {"storageos": {"volumeName": "v"}},
+        {"scaleIO": {"gateway": "g", "system": "s", "volumeName": "v", "secretRef": {"name": "s"}}},
+        {"photonPersistentDisk": {"pdID": "p"}},
+    )
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    specs: tuple[Json, ...] = (
+        *({"volumes": [{"name": "v", **volume}]} for volume in volumes),
+        {"imagePullSecrets": [{"name": "a"}, {}, {"name": "a"}]},
+        {"hostAliases": [{"ip": "1.2.3.4"}, {"ip": "1.2.3.4"}]},
+        {"terminationGracePeriodSeconds": -1},
+        {"nodeSelector": {"beta.kubernetes.io/arch": "x", "failure-domain.beta.kubernetes.io/zone": "y"}},
+        {"nodeSelector": {"beta.kubernetes.io/instance-type": "x", "beta.kubernetes.io/os": "y"}},
+        {
+            "topologySpreadConstraints": [
+                {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}
+            ]
+        },
+        {"affinity": {"podAntiAffinity": {required: [{"topologyKey": "z"}]}}},
+    )
+    containers: tuple[Json, ...] = (
+        {"env": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]},
+        {"env": [{"name": "a", "value": "1"}, {"name": "a", "value": "$(a)x"}]},
+        {"ports": [{"containerPort": 80}, {"containerPort": 80, "name": "x"}]},
+        {"ports": [{"containerPort": 80, "hostPort": 80}, {"containerPort": 80, "hostPort": 80}]},
+        {"ports": [{"containerPort": 80, "protocol": "UDP"}, {"containerPort": 80, "hostIP": "x"}]},
+        {"resources": {"limits": {"memory": "100m", "ephemeral-storage": "1m"}}},
+    )
+    annotations = (
+        "scheduler.alpha.kubernetes.io/critical-pod",
+        "security.alpha.kubernetes.io/sysctls",
+        "seccomp.security.alpha.kubernetes.io/pod",
+    )
+    container = {"name": "c", "image": "i:1"}
+    templates: list[Json] = [{"spec": {"containers": [container], **spec}} for spec in specs]
+    templates += [{"spec": {"containers": [container | more]}} for more in containers]
+    templates += [
+        {"metadata": {"annotations": {name: "unconfined"}}, "spec": {"containers": [container]}}
+        for name in annotations
+    ]
+    steps = [
+        create(f"{PODS}?dryRun=All", template | {"metadata": {"name": "p", **template.get("metadata", {})}})
+        for template in templates
+    ]
+    labels = {"labels": {"a": "b"}}
+    steps += [
+        create(
+            f"{DEPLOYMENTS}?dryRun=All",
+            {
+                "metadata": {"name": "d.io"},
+                "spec": {
+                    "selector": {"matchLabels": {"a": "b"}},
+                    "template": template | {"metadata": labels | template.get("metadata", {})},
+                },
+            },
+        )
+        for template in templates[::4]
+    ]
+    storage = {"metadata": {"name": "s", "annotations": {"volume.beta.kubernetes.io/storage-class": "x"}}}
+    claim = {"resources": {"requests": {"storage": "1500m"}}, "accessModes": ["ReadWriteOnce"]}
+    ingress_class = {"kubernetes.io/ingress.class": "x"}
+    backend = {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}
+    topology = {"matchLabelExpressions": [{"key": "beta.kubernetes.io/arch", "values": ["a"]}]}
+    steps += [
+        create(f"{CLAIMS}?dryRun=All", storage | {"spec": claim}),
+        create(
+            f"{INGRESSES}?dryRun=All",
+            {"metadata": {"name": "i", "annotations": ingress_class}, "spec": backend},
+        ),
+        create(
+            f"{CLASSES}?dryRun=All",
+            {"metadata": {"name": "<ns>"}, "provisioner": "x.io/a", "allowedTopologies": [topology]},
+        ),
+    ]
+    yield "warnings", tuple(steps)
 
 
 def _pod_tables() -> Iterator[tuple[str, tuple[Step, ...]]]:
@@ -597,7 +752,9 @@ CASES: Final = dict(
     (
         *_subresources(),
         *_valid_objects(),
+        *_custom_resources(),
         *_pods(),
+        *_warnings(),
         *_pod_tables(),
         *_defaults(),
         *_limit_ranges(),
@@ -612,7 +769,16 @@ _SCRUBBED: Final = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r'"resourceVersion": "\d+"'), '"resourceVersion": "<version>"'),
 )
+_LIMITS_EXCEEDED: Final = re.compile(r"(.* is forbidden: )\[(.*)\]")
 _AGE: Final = re.compile(r"\b(\d+[smhdy])+( ago\)|\")")
+
+
+def decoded(body: bytes) -> Any:
+    """Return the JSON in the body of a response, or its text."""
+    return json.loads(body) if body.startswith(b"{") else body.decode()
+
+
+_MAX_ATTEMPTS: Final = 1000
 
 
 def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
@@ -635,14 +801,16 @@ def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
             else ""
         )
         target = step.target.replace("<ns>", namespace)
-        status, warnings, body = send(
-            step.method, target, text.replace("<ns>", namespace).encode(), step.media, step.accept
-        )
+        data = text.replace("<ns>", namespace).encode()
+        for _ in range(_MAX_ATTEMPTS if step.eventual else 1):
+            status, warnings, body = send(step.method, target, data, step.media, step.accept)
+            if status < 400:
+                break
         if step.compared:
             response = {
                 "step": f"{step.method} {step.target}",
                 "status": status,
-                "warnings": warnings,
+                "warnings": sorted(warnings),  # a server iterates over maps
                 "body": body,
             }
             responses.append(scrub(response, namespace))
@@ -660,6 +828,9 @@ def scrub(value: Any, namespace: str) -> Any:
             del meta["annotations"]
         if not meta["managedFields"]:
             del meta["managedFields"]
+    if match := _LIMITS_EXCEEDED.fullmatch(value["body"].get("message") or ""):
+        # A server iterates over a map of resources.
+        value["body"]["message"] = match[1] + ", ".join(sorted(re.split(", (?=minimum|maximum)", match[2])))
     text = json.dumps(value, sort_keys=True).replace(namespace, "<ns>")
     for pattern, replacement in _SCRUBBED:
         text = pattern.sub(replacement, text)

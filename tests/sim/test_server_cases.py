@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from server_cases import CASES, RECORDED, outcomes
+from server_cases import CASES, RECORDED, decoded, outcomes
 
 import kubeproto_sim as sim
 from kubeproto.wire import RawRequest, warnings
@@ -25,9 +25,9 @@ class SimulatedServer:
     ) -> tuple[int, list[str], Any]:
         headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
         response = self.cluster.respond(RawRequest(method, target, headers, body), ADMIN)
-        self.cluster.settle()
+        self.cluster.advance(0.01)
         assert isinstance(response.body, bytes)
-        return response.status, list(warnings(response.headers)), json.loads(response.body)
+        return response.status, list(warnings(response.headers)), decoded(response.body)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -112,19 +112,20 @@ def without_managed_fields(object_: Object) -> Object:
 
 
 def update_by_scale(
-    obj: Mapping[str, Any], *, replicas: Path, manager: str, api_version: str, changed: bool
+    obj: Mapping[str, Any], *, replicas: Path, manager: str, api_version: str, old_value: Any, new_value: Any
 ) -> list[dict[str, Any]]:
-    """Return the entries of managedFields after a write of a Scale; `changed` is whether replicas changed.
+    """Return the entries of managedFields after a write of a Scale with a new number of replicas.
 
     A server converts the owners of the object to owners of a Scale, records the write there, and converts
     them back. An owner that updates has another version there, so it comes back as a new entry: without a
     time, and apart from the other fields that it owns. Where nobody owned the replicas, nothing is recorded.
+    A Scale omits zero replicas, so nobody owns them.
     """
     path = fieldset([replicas])
     managers = read_managers(obj)
     owners = [owner for owner, owned in managers.items() if intersection(owned.fields, path) != EMPTY]
-    if owners and changed:
-        owners = [owner_of(manager, "Update", _SCALE, "scale")]
+    if owners and old_value != new_value:
+        owners = [owner_of(manager, "Update", _SCALE, "scale")] if new_value else []
     entries = list[tuple[Owner, OwnedFields]]()
     for owner, owned in managers.items():
         if owner.applies and owner in owners:

@@ -83,6 +83,8 @@ def admit(served: ServedKind, obj: Json, user_info: Json) -> None:
     drop_disabled_fields(served, obj)
     match served.full_name:
         case "pods":
+            if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
+                obj["spec"]["terminationGracePeriodSeconds"] = 1
             obj["status"] = {"phase": "Pending", "qosClass": _qos_class(obj)}
         case "namespaces":
             spec = obj.setdefault("spec", {})

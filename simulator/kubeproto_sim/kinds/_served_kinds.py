@@ -114,10 +114,12 @@ class SchemaCodec:
         """Return the JSON in the form of a server."""
         return go_escaped(_sorted_json(obj))
 
-    def conform(self, obj: dict[str, Any]) -> None:
-        """Prune an object in place."""
+    def conform(self, obj: dict[str, Any], *, sets_defaults: bool = False) -> None:
+        """Prune an object in place, and optionally set its defaults."""
         if not self._fits(obj):
             prune(self.schema, obj)
+            if sets_defaults:
+                apply_defaults(self.schema, obj)
 
     def violations(
         self,
@@ -205,7 +207,8 @@ class ServedKind:
             return self.codec.write(obj)
         converted = self.converted(msgspec.json.decode(self.codec.write(obj)), self.stored_as)
         codec = self.codecs[self.stored_as]
-        codec.conform(converted)
+        # A real server sets these defaults when it reads the object again.
+        codec.conform(converted, sets_defaults=True)
         return codec.write(converted)
 
     def encode_unconverted(self, obj: dict[str, Any]) -> bytes:

@@ -235,7 +235,8 @@ class Tracker:
     def _scaled(self, previous: dict[str, Any], obj: dict[str, Any], path: tuple[str, ...]) -> Entries:
         return update_by_scale(
             previous, replicas=tuple(map(field_step, path)), manager=self.manager,
-            api_version=self.served.api_version, changed=_value_at(previous, path) != _value_at(obj, path),
+            api_version=self.served.api_version, old_value=_value_at(previous, path),
+            new_value=_value_at(obj, path),
         )  # fmt: skip
 
 

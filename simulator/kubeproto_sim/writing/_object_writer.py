@@ -18,6 +18,7 @@ from ..storage._storage import StoredRecord, make_stored
 from ._admission_plugins import complete, is_completed, validate
 from ._metadata_rules import new_finalizers
 from ._object_checks import check_object
+from ._object_warnings import object_warnings
 from ._pod_writes import copy_topology
 from ._preserved_fields import STATUS, count_generation, preserve_fields
 from ._quota_charges import Charges, charge, check_quotas
@@ -81,6 +82,7 @@ class Writer(WriteRequest):
             raise invalid_version_number(sent_version)
         if sent_version not in ("", "0") and not (by_update or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
+        self.warnings += object_warnings(served, obj, None)
         validate(state, served, obj, None)
         self.gate.validate(obj, None)
         data = self._encode(obj)
@@ -165,6 +167,8 @@ class Writer(WriteRequest):
             self.tracker.updated(previous, obj)
         drop_disabled_fields(served, obj)
         meta["resourceVersion"] = str(old.version)
+        if not self.route.subresource:
+            self.warnings += object_warnings(served, obj, previous)
         validate(self.state, served, obj, previous)
         self.gate.validate(obj, previous)
         data = self._encode(obj)

@@ -55,6 +55,7 @@ def check_pod(spec: Json, path: str) -> Violations:
             yield duplicate(f"{field_path}.name", name)
         elif len(sources) == 1:
             volumes.add(name)
+    yield from _host_ports(spec, path)
     names: set[str] = set()
     for field in ("containers", "initContainers"):
         for index, container in enumerate(objects_in(spec, field)):
@@ -78,6 +79,17 @@ def check_pod(spec: Json, path: str) -> Violations:
         yield unsupported(f"{path}.preemptionPolicy", policy, _PREEMPTION_POLICIES)
     if "os" in spec:
         yield from _operating_system(member(spec, "os").get("name") or "", f"{path}.os")
+
+
+def _host_ports(spec: Json, path: str) -> Violations:
+    host_ports: set[str] = set()
+    for index, container in enumerate(objects_in(spec, "containers")):
+        for port_index, port in enumerate(objects_in(container, "ports")):
+            if host_port := port.get("hostPort"):
+                key = f"{port.get('protocol', 'TCP')}/{port.get('hostIP', '')}/{host_port}"
+                if key in host_ports:
+                    yield duplicate(f"{path}.containers[{index}].ports[{port_index}].hostPort", key)
+                host_ports.add(key)
 
 
 def _host(spec: Json, path: str) -> Violations:
