@@ -8,7 +8,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from .._errors import InvalidObject, LocalProtocolError
-from ..objects import MicroTime, Reader, decode, kind_of, to_plain
+from ..objects import MicroTime, Reader, decode, is_object, kind_of, to_plain
 from ..objects._shared import received_text
 from ..wire import Outcome
 from ._election_values import (
@@ -67,7 +67,7 @@ def read_lease(lease: Lease) -> Lease:
             raise
         document = _read_document(text)
         spec: Any = document.get("spec")
-        if not isinstance(spec, dict):
+        if not is_object(spec):
             raise
         document["spec"] = {name: value for name, value in spec.items() if _is_readable(name, value)}
         return to_plain(decode(json.encode(document), kind_of(lease)))

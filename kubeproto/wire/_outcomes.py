@@ -191,7 +191,11 @@ def _is_unsupported(status: Status) -> bool:
 
 
 def _describe(error: Exception) -> str:
-    return _line(str(error) or type(error).__name__)
+    try:
+        text = str(error)
+    except Exception:  # of a transport of the user's
+        text = ""
+    return _line(text or type(error).__name__)
 
 
 def _line(text: str) -> str:

@@ -81,14 +81,16 @@ class Judge(sim.Cluster):
         self.late: list[str] = []
         self.holders: list[str] = []  # without repetitions
 
-    def respond(self, request: kp.RawRequest, *arguments: Any) -> Any:
+    def respond(
+        self, request: kp.RawRequest, user: sim.User | str | None = None, replies: Any = None
+    ) -> sim.ServerResponse:
         holder = self.holder()
         if request.method == "PATCH" and "/configmaps/" in request.target:
             (writer,) = json.loads(request.body)["data"].values()
             self.writes += 1
             if holder != writer:
                 self.late.append(f"{writer} wrote while {holder or 'nobody'} held the lease")
-        response = super().respond(request, *arguments)
+        response = super().respond(request, user, replies)
         if (holder := self.holder()) != (self.holders or [""])[-1] and holder:
             self.holders.append(holder)
         return response

@@ -19,7 +19,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto.control import Action
+from kubeproto.control import Action, Change
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Caches, Context, Controller, LeaderElector, Operator
 from kubeproto_runtime.logs import JsonFormatter, TextFormatter
@@ -119,10 +119,11 @@ def deep() -> Exception:
 
 
 def nested() -> Exception:
-    group: Exception = HostileStr()
+    error: Exception = HostileStr()
     for _ in range(300):
-        group = ExceptionGroup("Hostile", [group, HostileNotes()])
-    return group
+        members: list[Exception] = [error, HostileNotes()]
+        error = ExceptionGroup("Hostile", members)
+    return error
 
 
 ERRORS: Final[dict[str, Callable[[], BaseException]]] = {
@@ -197,13 +198,22 @@ class Victim:
             yield self.bait()
         await anyio.sleep_forever()
 
+    def when(self, change: Change[Book]) -> Any:
+        return self.at("when", change.key, True)
+
+    def transform(self, raw: bytes) -> Any:
+        return self.at("transform", raw, raw)
+
+    def back_off(self, failures: int) -> Any:
+        return self.bait()
+
     def run(self, client: SimulatedClient) -> Any:
         options: dict[str, Any] = {
-            "when": lambda change: self.at("when", change.key, True),
-            "transform": lambda raw: self.at("transform", raw, raw),
+            "when": self.when,
+            "transform": self.transform,
         }
         if self.callback == "backoff":
-            options["backoff"] = lambda failures: self.bait()
+            options["backoff"] = self.back_off
         controller = Controller(client, Book, **options)
         controller.watches(ConfigMap, lambda obj: self.at("mapper", obj.metadata.name, []))
         return controller.triggered_by(self.triggers()).run(
@@ -395,3 +405,35 @@ def test_no_error_of_an_index_or_of_on_leader_ends_the_program_by_its_methods(
 def names_error(log: str) -> bool:
     """Return whether a log names the type of the error."""
     return "Hostile" in log or "ExceptionGroup, whose traceback cannot be formatted" in log
+
+
+class HostileTransport:
+    """A transport of the user's whose first requests fail with an error that has no text."""
+
+    def __init__(self, transport: Any, failures: int) -> None:
+        self.transport = transport
+        self.failures = failures
+
+    def send(self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None) -> Any:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise HostileTransportError
+        return self.transport.send(request, timeout=timeout, idle=idle)
+
+
+def test_an_error_of_a_transport_without_a_text_is_retried(go: Go) -> None:
+    runs: list[str] = []
+
+    async def reconcile(obj: Book, ctx: Context[None]) -> None:
+        runs.append(ctx.name)
+
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book("moby"))
+        async with simulated(cluster) as client:
+            client.transport = HostileTransport(client.transport, 5)
+            client.start(Controller(client, Book).run(reconcile))
+            await anyio.sleep(60)
+
+    assert "HostileTransportError" in run_logged(go, main)
+    assert runs == ["moby"]

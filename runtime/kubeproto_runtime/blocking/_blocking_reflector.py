@@ -13,6 +13,7 @@ from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
+from ..tasks._error_texts import log_failure
 from ..tasks._logged_lines import LoggedLines
 from ..watching._follow_stream import split_replaced, warn_unnamed
 from ._blocking_resync_driver import BlockingResyncDriver
@@ -265,10 +266,12 @@ class BlockingReflector(Generic[K]):
         except Exception as failure:
             # Every failure of the server or network is retried, so this is a bug. Readers get an error
             # instead of outdated objects.
-            _log.exception("%s is not cached any more", self.api)
-            with self._lock:
-                self._failure = failure
-                self._changed.notify_all()
+            try:
+                log_failure(_log, "%s is not cached any more", self.api, error=failure)
+            finally:
+                with self._lock:
+                    self._failure = failure
+                    self._changed.notify_all()
 
     def _start_thread(self, work: Callable[[], None]) -> None:
         Thread(target=work, name=f"reflector of {self.api.resource.plural}", daemon=True).start()

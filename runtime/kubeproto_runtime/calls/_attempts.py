@@ -12,6 +12,8 @@ from kubeproto import ALL, Api, ApiError, KubeObject, ObjectRef, RemoteProtocolE
 from kubeproto.watching import resync
 from kubeproto.wire import GiveUp, Retry, RetryPolicy, Unsupported, classify, printable
 
+from ..tasks._error_texts import error_text
+
 if TYPE_CHECKING:
     from kubeproto import RawRequest, Resource
     from kubeproto.requests import AllNamespaces
@@ -121,7 +123,7 @@ class ServerLimits:
 
 def _add_cause(error: BaseException, cause: BaseException | None) -> None:
     """Append a cause to the causes of an error. A transport error already has the error of its socket."""
-    if cause is None or str(cause) == str(error):
+    if cause is None or error_text(cause) == error_text(error):
         return
     visited = {id(cause)}
     while error.__cause__ is not None and id(error) not in visited:

@@ -23,6 +23,7 @@ from kubeproto import (
 from kubeproto.requests import StreamRequest
 from kubeproto.watching import log_tail
 
+from ..tasks._error_texts import error_text
 from ..tasks._logged_lines import LoggedLines
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ class ContainerLog:
     def _warn(self, error: KubeprotoError) -> None:
         # A silent log is requested again every five minutes, which needs no warning.
         level = logging.DEBUG if isinstance(error, DeadlineExceeded) else logging.WARNING
-        level = self._logged.level(level, str(error), anyio.current_time())
+        level = self._logged.level(level, error_text(error), anyio.current_time())
         _log.log(level, "the log of %s/%s: %s", self.pod, self.container, error)
 
 

@@ -25,7 +25,7 @@ import anyio
 from kubeproto import Conflict, InvalidObject, decode
 from kubeproto.control import Action, ExponentialBackoff, Work, WorkQueue
 
-from ..tasks._error_texts import error_text, log_failure, printable, type_name
+from ..tasks._error_texts import error_text, formattable, log_failure, type_name
 from ..tasks._event_loop import loop_clock
 from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import failure_of, failures, run_failures, supervise
@@ -339,7 +339,7 @@ class ControllerRunner:
         self.failing[work.key] = FailingKey(text, error_summary(error), work.attempt, now)
         # The traceback is logged once; a repetition of the failure takes one line, with its count.
         traceback = (
-            None if repeated or issubclass(error_type, ReconcileTimeout | WrongResult) else printable(error)
+            None if repeated or issubclass(error_type, ReconcileTimeout | WrongResult) else formattable(error)
         )
         if action is not None and action.requeue_after is not None:
             delay = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)

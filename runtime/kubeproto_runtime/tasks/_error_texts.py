@@ -44,10 +44,10 @@ def log_failure(
 ) -> None:
     """Log a message with the traceback of an error."""
     if log.isEnabledFor(level):
-        log.log(level, message, *args, exc_info=printable(error), stacklevel=2)
+        log.log(level, message, *args, exc_info=formattable(error), stacklevel=2)
 
 
-def printable(error: BaseException) -> BaseException:
+def formattable(error: BaseException) -> BaseException:
     """Return an error with the same traceback that a logging handler can certainly format.
 
     Handlers raise a RecursionError from formatting, and lose the line after any other error. Before Python

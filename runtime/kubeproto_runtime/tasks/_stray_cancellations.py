@@ -56,7 +56,7 @@ def failure_of(error: BaseException, function: str = "the reconcile") -> Excepti
     if isinstance(error, ends_task):
         raise error
     if isinstance(error, BaseExceptionGroup):
-        for leaf in _leaves(error):
+        for leaf in _leaves(cast("BaseExceptionGroup[BaseException]", error)):
             if not isinstance(leaf, failures()) or isinstance(leaf, ends_task):
                 raise error
     failure = RuntimeError(f"{function} awaited something that was cancelled")

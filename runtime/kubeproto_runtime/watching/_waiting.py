@@ -29,6 +29,7 @@ from ..calls._core import call
 from ..calls._effects import Follow
 from ..calls._object_reads import is_missing
 from ..conditions import Condition, predicate
+from ..tasks._error_texts import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,12 +116,12 @@ def _read_first(
             raise
         obj = None
     except (TransportError, CredentialsError) as error:
-        observer.failure = str(error)
+        observer.failure = error_text(error)
         return
     except ApiError as error:
         if not isinstance(classify(error), ServerFailed | Throttled | TooLarge):
             raise
-        observer.failure = str(error)
+        observer.failure = error_text(error)
         return
     observer.check(obj)
 
