@@ -98,8 +98,7 @@ def list_into_cache(
 def measure_relist(
     objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 1
 ) -> tuple[float, float]:
-    """Stream a snapshot that equals the current one, and return its duration and the longest wait of other
-    tasks.
+    """Stream an equal snapshot, and return its duration and the longest wait of other tasks.
 
     With several `caches` each has all objects, behind its own selector, and all of them start at once. Both
     results are CPU seconds of this thread, which a busy machine does not prolong.
@@ -137,8 +136,7 @@ def measure_relist(
 
 
 def measure_first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
-    """Return the longest wait of other tasks while a first list passes through a cache into the runs of a
-    controller.
+    """Return the longest wait of other tasks during a first list, up to the runs of a controller.
 
     The result is in CPU seconds of this thread.
     """

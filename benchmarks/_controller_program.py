@@ -70,9 +70,7 @@ def throughput(options: Options) -> dict[str, Any]:
 
 
 def hot(options: Options) -> dict[str, Any]:
-    """Return the same for a few objects that change repeatedly, until the last state of each object is
-    reconciled.
-    """
+    """Return the same for a few objects that change repeatedly, until all last states are reconciled."""
     last: set[str] = set()
     finished_at, runs = 0.0, 0
 

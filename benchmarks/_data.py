@@ -47,9 +47,7 @@ def pods(count: int, seed: int = 0) -> list[bytes]:
 
 
 def books(count: int, seed: int = 0) -> list[bytes]:
-    """Return custom resources of about 660 bytes with sorted keys, as servers write objects without a Go
-    type.
-    """
+    """Return custom resources of about 660 bytes with sorted keys, as servers write them."""
     rng = random.Random(seed)
     return [_book(index, rng) for index in range(count)]
 

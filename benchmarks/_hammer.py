@@ -179,9 +179,7 @@ def _received(client: socket.socket) -> bytes:
 
 
 def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes]) -> float:
-    """Open watches, write, read until every watch has received all events, and return the duration in
-    seconds.
-    """
+    """Open watches, write, read all events of every watch, and return the duration in seconds."""
     watches = open_watches(server, target, watchers)
     counts, ends = dict.fromkeys(watches, 0), dict.fromkeys(watches, b"")
     with selectors.DefaultSelector() as selector:

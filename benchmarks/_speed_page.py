@@ -21,8 +21,10 @@ class IncompleteRun(Exception):
 
 
 def speed_page(run: Run, text: str | None = None) -> str:
-    """Return the page with the figures of the run; raise `IncompleteRun` if a figure is missing, or the run
-    was quick."""
+    """Return the page with the figures of the run.
+
+    Raise `IncompleteRun` if a figure is missing, or the run was quick.
+    """
     if run.quick:
         raise IncompleteRun("the run was quick, and the page has the figures of a full one")
     rows = {row.name: row for row in run.rows}

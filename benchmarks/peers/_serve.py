@@ -70,9 +70,7 @@ def part(name: str) -> Any:
 
 
 def watch_of(options: Any) -> bytes:
-    """Return the stream of a watch without bookmarks, from the options `kind`, `objects`, `seed` and
-    `managed`.
-    """
+    """Return a watch without bookmarks, from the options `kind`, `objects`, `seed` and `managed`."""
     managed = options.get("managed", True)
     objects = objects_of(options["kind"], options["objects"], options["seed"], managed=managed)
     return watch_lines(objects, bookmarks=0)

@@ -145,8 +145,7 @@ def contest(
 
 
 def connections(setting: Setting, kind: Kind) -> Contest:
-    """Compare a hundred concurrent watches on an event loop with a single watch of the same number of
-    events."""
+    """Compare a hundred concurrent watches with a single watch of the same number of events."""
     events = setting.size(*(MORE * count for count in COUNTS[kind]))
     server = setting.enter_context(live_server(kind, events, SEED, tls=False))
     many = setting.enter_context(live_server(kind, events // CONNECTIONS, SEED, tls=False))

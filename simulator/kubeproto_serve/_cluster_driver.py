@@ -66,8 +66,10 @@ class ClusterDriver:
         self._offset: float | None = None
 
     async def respond(self, request: RawRequest, user: User | None = None) -> ServerResponse:
-        """Respond to a request, and call the webhooks that it needs. Without `user`, its headers determine
-        the user."""
+        """Respond to a request, and call the webhooks that it needs.
+
+        Without `user`, its headers determine the user.
+        """
         replies: dict[str, WebhookReply] = {}
         for _ in range(_MAX_ATTEMPTS):
             try:

@@ -63,9 +63,9 @@ class RequestLog:
         agent: Any = next((value for name, value in request.headers if name.lower() == "user-agent"), "-")
         size = "stream" if response.stream is not None else f"{len(response.body)} B"
         now = time.strftime("%H:%M:%S")
-        took = f"{seconds * 1000:.1f} ms"
+        duration = f"{seconds * 1000:.1f} ms"
         request_line = f"{request.method} {request.target}"
         print(
-            f"{now} {request_line} {response.status} {took} {size} {agent.partition(' ')[0]}",
+            f"{now} {request_line} {response.status} {duration} {size} {agent.partition(' ')[0]}",
             file=self._file, flush=True,
         )  # fmt: skip

@@ -213,8 +213,7 @@ class Cluster:
         return self._authorization
 
     def user_of(self, token: str) -> User | None:
-        """Return the user of a token, which is in `tokens` or belongs to a service account; None if it is
-        invalid."""
+        """Return the user of a token in `tokens` or of a service account; None if it is invalid."""
         return self._server.access.user_of(token)
 
     # Time.

@@ -53,8 +53,11 @@ class Subject(Struct, frozen=True):
             case "Group":
                 return self.name in user.groups
             case "ServiceAccount":
-                home = self.namespace or namespace
-                return bool(home) and user.name == f"system:serviceaccount:{home}:{self.name}"
+                account_namespace = self.namespace or namespace
+                return (
+                    bool(account_namespace)
+                    and user.name == f"system:serviceaccount:{account_namespace}:{self.name}"
+                )
             case _:
                 return False
 
@@ -103,14 +106,19 @@ class Rbac:
     def grants(self, user: User, namespace: str) -> Iterator[GrantedRule]:
         """Return the rules of a user: those of the whole cluster first, then those of the namespace."""
         self._refresh()
-        for home in ("", namespace) if namespace else ("",):
-            for binding in self._bindings.get(home, ()):
+        for binding_namespace in ("", namespace) if namespace else ("",):
+            for binding in self._bindings.get(binding_namespace, ()):
                 subject = next(
-                    (candidate for candidate in binding.subjects if candidate.is_for(user, home)), None
+                    (
+                        candidate
+                        for candidate in binding.subjects
+                        if candidate.is_for(user, binding_namespace)
+                    ),
+                    None,
                 )
                 if subject is None:
                     continue
-                rules = self.rules_of(binding.role_kind, binding.role, home)
+                rules = self.rules_of(binding.role_kind, binding.role, binding_namespace)
                 if rules is None:
                     yield GrantedRule(None, missing=(binding.role_kind, binding.role))
                     continue

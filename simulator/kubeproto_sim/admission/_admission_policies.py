@@ -138,15 +138,15 @@ class Policies:
             return [None]
         served = self._state.kinds.of_kind(kind["apiVersion"], kind["kind"])
         if served is None:
-            described = f"'{kind['apiVersion']}, Kind={kind['kind']}'"
-            raise LookupError(f"failed to find resource referenced by paramKind: {described}")
-        home = (ref.get("namespace") or write.namespace) if served.namespaced else ""
-        chosen = Selector.from_object(ref.get("selector") or {})
+            resource = f"'{kind['apiVersion']}, Kind={kind['kind']}'"
+            raise LookupError(f"failed to find resource referenced by paramKind: {resource}")
+        params_namespace = (ref.get("namespace") or write.namespace) if served.namespaced else ""
+        selector = Selector.from_object(ref.get("selector") or {})
         parameters = [
             msgspec.json.decode(served.encode_response(stored.data))
             for stored in served.storage.objects.values()
-            if stored.namespace == home
-            and (stored.name == ref["name"] if "name" in ref else chosen.matches(stored.labels or {}))
+            if stored.namespace == params_namespace
+            and (stored.name == ref["name"] if "name" in ref else selector.matches(stored.labels or {}))
         ]
         if not parameters and ref.get("parameterNotFoundAction", "Deny") == "Deny":
             raise LookupError("no params found for policy binding with `Deny` parameterNotFoundAction")

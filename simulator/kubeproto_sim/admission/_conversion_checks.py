@@ -31,12 +31,13 @@ def check_converted(prefix: str, obj: Json, request_object: Json, converted: Any
     if result["kind"] != obj["kind"]:
         raise unexplained(f"{index} invalid kind (expected {obj['kind']}, received {result['kind']})")
     for field, name in _IDENTITY:
-        ours, theirs = (
+        sent_value, returned_value = (
             str(member(content, "metadata").get(field) or "") for content in (request_object, result)
         )
-        if ours != theirs:
+        if sent_value != returned_value:
             raise unexplained(
-                f"{prefix} returned invalid object: must have the same {name}: {ours} != {theirs}"
+                f"{prefix} returned invalid object: must have the same {name}:"
+                f" {sent_value} != {returned_value}"
             )
     return result | {"metadata": _metadata(prefix, obj["metadata"], result)}
 

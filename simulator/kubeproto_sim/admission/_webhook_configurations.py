@@ -174,8 +174,10 @@ class ConditionFailed(Exception):
 
 
 def conditions_hold(conditions: list[Json], request: Json, authorize: Authorize) -> bool:
-    """Return whether all conditions hold. A false condition takes precedence over a condition that cannot be
-    evaluated."""
+    """Return whether all conditions hold.
+
+    A false condition takes precedence over a condition that cannot be evaluated.
+    """
     variables = admission_variables(request)
     errors: list[str] = []
     for condition in conditions:

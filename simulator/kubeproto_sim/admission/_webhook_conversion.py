@@ -113,8 +113,10 @@ class WebhookConversions:
         self._arrived[call.key] = msgspec.structs.replace(reply, request_body=call.body)
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
-        """Request all these conversions together; a failure is reported when its object is converted
-        again."""
+        """Request all these conversions together.
+
+        A failure is reported when its object is converted again.
+        """
         pending: list[WebhookCall] = []
         for obj in objs:
             try:

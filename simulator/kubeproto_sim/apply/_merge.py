@@ -104,9 +104,9 @@ def _elements(
 ) -> Sequence[Any]:
     if step not in new:
         return [copy_json(element) for element in old[step]]
-    was = old.get(step, [])
+    old_elements = old.get(step, [])
     # The applied element replaces duplicate elements of the live list.
-    return [merged(was[0] if len(was) == 1 else ABSENT, new[step][0], schema.element)]
+    return [merged(old_elements[0] if len(old_elements) == 1 else ABSENT, new[step][0], schema.element)]
 
 
 def _order(live: list[str], applied: list[str]) -> list[str]:

@@ -126,16 +126,22 @@ def _compare_maps(old_map: Any, new_map: Any, schema: MergeSchema, changes: _Col
 def _compare_lists(old_list: Any, new_list: Any, schema: MergeSchema, changes: _CollectedChanges) -> None:
     old, new = _elements(old_list, schema), _elements(new_list, schema)
     for step in [*old, *(step for step in new if step not in old)]:
-        ours, theirs = old.get(step, []), new.get(step, [])
-        if len(ours) > 1 or len(theirs) > 1:
+        old_elements, new_elements = old.get(step, []), new.get(step, [])
+        if len(old_elements) > 1 or len(new_elements) > 1:
             # Duplicate elements are compared together.
-            if not json_equal(ours, theirs):
-                side = changes.added if not ours else changes.modified if theirs else changes.removed
-                side[step] = {}
-        elif not ours:
-            changes.added[step] = _all_fields(theirs[0], schema.element)
+            if not json_equal(old_elements, new_elements):
+                if not old_elements:
+                    changes.added[step] = {}
+                elif not new_elements:
+                    changes.removed[step] = {}
+                else:
+                    changes.modified[step] = {}
+        elif not old_elements:
+            changes.added[step] = _all_fields(new_elements[0], schema.element)
         else:
-            _compare_pair(step, ours[0], theirs[0] if theirs else ABSENT, schema.element, changes)
+            _compare_pair(
+                step, old_elements[0], new_elements[0] if new_elements else ABSENT, schema.element, changes
+            )
 
 
 def _compare_pair(step: str, old: Any, new: Any, schema: MergeSchema, changes: _CollectedChanges) -> None:

@@ -71,8 +71,10 @@ def apply(
     apart: Collection[str] = (),
     versions: Versions | None = None,
 ) -> AppliedObject | Conflicts:
-    """Apply an object to the live object, or create it; raise ApplyRejection if the body cannot be
-    applied."""
+    """Apply an object to the live object, or create it.
+
+    Raise ApplyRejection if the body cannot be applied.
+    """
     check_applied(applied, schema, api_version, kind)
     previous, managers = _live_managers(live, schema, api_version, now, apart)
     owner = owner_of(manager, "Apply", api_version, subresource)

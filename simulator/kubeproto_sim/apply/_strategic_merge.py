@@ -31,8 +31,10 @@ class PatchRejection(ApplyRejection):
 
 
 def strategic_merge(current: Map, patch: Map, schema: MergeSchema) -> Map:
-    """Return the object after the patch; neither argument is changed. Raise PatchRejection if the patch is
-    malformed."""
+    """Return the object after the patch; neither argument is changed.
+
+    Raise PatchRejection if the patch is malformed.
+    """
     return _merge_maps(current, patch, schema)
 
 

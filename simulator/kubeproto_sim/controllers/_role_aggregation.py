@@ -43,9 +43,9 @@ class RoleAggregation:
             if b'"aggregationRule":' not in stored.data:
                 continue
             role: dict[str, Any] = msgspec.json.decode(stored.data)
-            gathered = self._gather(storage, role)
-            if gathered != (role.get("rules") or []):
-                edit(self.state, served, storage.objects[key], partial(_set_rules, rules=gathered))
+            rules = self._gather(storage, role)
+            if rules != (role.get("rules") or []):
+                edit(self.state, served, storage.objects[key], partial(_set_rules, rules=rules))
         return self.state.storage.version != version
 
     def adopt(self, other: RoleAggregation) -> None:

@@ -49,8 +49,10 @@ class ErrorEvent(Struct, frozen=True):
 
 
 class Throttle(Struct, frozen=True):
-    """The request gets The request gets 429, in plain text as from a proxy, or as a Status. Without
-    seconds it has no Retry-After."""
+    """The request gets 429, in plain text as from a proxy, or as a Status.
+
+    Without seconds it has no Retry-After.
+    """
 
     seconds: int | None = 1
     plain: bool = True

@@ -199,8 +199,10 @@ class ServedKind:
         return self.codec.write(obj)
 
     def encode_stored(self, obj: dict[str, Any]) -> bytes:
-        """Return the JSON of an object of this version in the stored version. Raise `TypeMismatch` for values
-        of wrong types."""
+        """Return the JSON of an object of this version in the stored version.
+
+        Raise `TypeMismatch` for values of wrong types.
+        """
         if self.storage_kind is not None:
             return self.storage_kind.write(convert(obj, self, self.storage_kind))
         if self.stored_as in ("", self.api_version):
@@ -294,8 +296,10 @@ class Converter(Protocol):
     """Converts objects by the webhook of their definition."""
 
     def convert(self, webhook: KindConversion, obj: Json, version: str) -> Json:
-        """Return an object in another version, given as its `apiVersion`; raise `Rejection` if it cannot be
-        converted."""
+        """Return an object in another version, given as its `apiVersion`.
+
+        Raise `Rejection` if it cannot be converted.
+        """
         ...
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:

@@ -148,8 +148,9 @@ class TypedCodec:
         self.plan = plan_of(type_, release)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
-        """Bring an object into its stored form, and return the paths of undeclared fields. Raise
-        `TypeMismatch` for values of wrong types.
+        """Bring an object into its stored form, and return the paths of undeclared fields.
+
+        Raise `TypeMismatch` for values of wrong types.
 
         A value of a wrong type is detected here, before other code reads it.
         """

@@ -10,8 +10,10 @@ from ._container_files import absolute, folder_prefix, is_folder
 
 
 def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) -> bytes:
-    """Return an archive of files and folders, each by its path and its name in the archive; raise ValueError
-    if a path is missing."""
+    """Return an archive of files and folders, each by its path and its name in the archive.
+
+    Raise ValueError if a path is missing.
+    """
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path, archive_name in paths:
@@ -31,8 +33,10 @@ def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) 
 
 
 def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
-    """Extract an archive into a folder; raise ValueError for a malformed archive. Symbolic links are not
-    supported."""
+    """Extract an archive into a folder; raise ValueError for a malformed archive.
+
+    Symbolic links are not supported.
+    """
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:

@@ -87,8 +87,7 @@ class Kubelets:
         self._timer_count = 0
 
     def adopt(self, other: Kubelets) -> None:
-        """Copy the pods of the cluster from which this cluster was forked, with their logs, without
-        connections."""
+        """Copy the pods and logs of the cluster from which this cluster was forked, but no connections."""
         for key, run in other.runs.items():
             clone = msgspec.structs.replace(run, containers={}, previous={})
             clone.previous = {name: log.copy() for name, log in run.previous.items()}

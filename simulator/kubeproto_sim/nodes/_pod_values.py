@@ -29,8 +29,9 @@ class ContainerPlan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PodPlan(Struct, frozen=True, kw_only=True, gc=False):
-    """The plan of a pod: its `restart` policy, the time of its `deadline`, and the seconds until its
-    containers end after a deletion (`ends_after`; with None they are killed after the grace period).
+    """The plan of a pod: its `restart` policy, the time of its `deadline`, and the end after a deletion.
+
+    The containers end after `ends_after` seconds; with None they are killed after the grace period.
     """
 
     restart: RestartPolicy = "Always"
@@ -42,8 +43,10 @@ class PodPlan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Waiting(Struct, frozen=True, gc=False):
-    """The container does not run. It starts at `starts_at`; None while its predecessors run, or if it never
-    starts."""
+    """The container does not run.
+
+    It starts at `starts_at`; None while its predecessors run, or if it never starts.
+    """
 
     reason: str
     starts_at: float | None = None
@@ -152,8 +155,7 @@ class ContainerExited(Struct, frozen=True, gc=False):
 
 
 class ReadinessChanged(Struct, frozen=True, gc=False):
-    """The readiness probe of a container succeeded or failed; without a name, the probes of all
-    containers."""
+    """The readiness probe of a container, or of all containers without a name, succeeded or failed."""
 
     ready: bool
     name: str = ""

@@ -131,12 +131,12 @@ def pod(obj: Json, time: float) -> list[Any]:
         elif status.get("phase") not in ("Succeeded", "Failed"):
             phase = "Terminating"
     gates = objects_in(spec, "readinessGates")
-    met = sum(gate.get("conditionType") in true_conditions(status) for gate in gates)
+    met_gates = sum(gate.get("conditionType") in true_conditions(status) for gate in gates)
     return [
         name_of(obj), f"{ready}/{container_count}", phase, _restarts(counted_statuses, time),
         age_of(obj, time),
         status.get("podIP") or NONE, spec.get("nodeName") or NONE,
-        status.get("nominatedNodeName") or NONE, f"{met}/{len(gates)}" if gates else NONE,
+        status.get("nominatedNodeName") or NONE, f"{met_gates}/{len(gates)}" if gates else NONE,
     ]  # fmt: skip
 
 

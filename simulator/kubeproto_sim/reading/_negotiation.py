@@ -39,8 +39,10 @@ _JSON: Final = ResponseFormat()
 
 
 def negotiate(accept: str, verb: str, served: ServedKind | None = None) -> ResponseFormat:
-    """Return the format for a response to this verb on a kind, or of discovery without a kind; refuse with
-    406 if there is none."""
+    """Return the format for a response to this verb on a kind, or of discovery without a kind.
+
+    Refuse with 406 if there is none.
+    """
     if not accept or accept == "application/json" or accept == "*/*":
         return _JSON
     plain = True

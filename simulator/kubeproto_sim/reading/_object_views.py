@@ -9,6 +9,7 @@ import msgspec
 
 from ..kinds._served_kinds import ServedKind
 from ..kinds._typed_codec import go_escaped, struct_of
+from ..storage._json_values import member
 from ._columns import cells_of, definitions_of
 from ._negotiation import View
 
@@ -25,9 +26,9 @@ END_MARK: Final = "k8s.io/initial-events-end"
 
 
 @cache
-def _front() -> msgspec.json.Decoder[Any]:
+def _metadata_decoder() -> msgspec.json.Decoder[Any]:
     meta: Any = struct_of("meta_v1.ObjectMeta")
-    return msgspec.json.Decoder(msgspec.defstruct("Front", [("metadata", meta)]))
+    return msgspec.json.Decoder(msgspec.defstruct("ObjectWithMetadata", [("metadata", meta)]))
 
 
 class Viewer:
@@ -112,7 +113,7 @@ class Viewer:
 
 def partial(data: bytes) -> bytes:
     """Return the metadata of an object as a PartialObjectMetadata."""
-    return _META + go_escaped(_encode(_front().decode(data).metadata)) + b"}"
+    return _META + go_escaped(_encode(_metadata_decoder().decode(data).metadata)) + b"}"
 
 
 def _encode_plain(value: Any) -> bytes:
@@ -120,4 +121,4 @@ def _encode_plain(value: Any) -> bytes:
 
 
 def _phase_of(pod: dict[str, Any]) -> str:
-    return str((pod.get("status") or {}).get("phase", ""))
+    return str(member(pod, "status").get("phase", ""))

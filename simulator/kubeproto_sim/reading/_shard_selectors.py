@@ -39,8 +39,10 @@ def fnv_1a(text: str) -> int:
 
 
 def read_shards(text: str) -> Shards:
-    """Return the ranges of a selector; refuse an invalid selector with 500 and no reason, as a server
-    does."""
+    """Return the ranges of a selector.
+
+    Refuse an invalid selector with 500 and no reason, as a server does.
+    """
     ranges: list[tuple[int, int]] = []
     texts: list[str] = []
     keys: set[str] = set()

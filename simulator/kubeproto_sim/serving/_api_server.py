@@ -116,8 +116,7 @@ class Server:
         return _delayed(response, waited, request) if waited else response
 
     def gate_of_controller(self, user: str, route: Route) -> Gate:
-        """Return the gate of a write by a controller of the cluster, which has the permissions of its service
-        account."""
+        """Return the gate of a write by a controller, which has the permissions of its service account."""
         attributes = Attributes(
             verb=route.verb, group=route.served.group, version=route.served.version,
             resource=route.served.plural, subresource=route.subresource, name=route.name,

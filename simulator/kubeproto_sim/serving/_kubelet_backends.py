@@ -46,8 +46,7 @@ class Backend(msgspec.Struct, frozen=True):
 
 
 def find_backend(state: ServerState, route: Route, node: str) -> Backend:
-    """Return the kubelet of the pod that a request names, or refuse like a server whose node has no
-    address."""
+    """Return the kubelet of the requested pod, or refuse like a server whose node has no address."""
     address = _address(state, node)
     nodes, stored = state.nodes, stored_object(route)
     if not isinstance(nodes, Nodes) or (run := nodes.find(stored.key, stored.uid)) is None:

@@ -20,7 +20,7 @@ from ..kinds._served_kinds import ServedKind
 Json = dict[str, Any]
 
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_HOMES: Final = {
+_PACKAGES: Final = {
     "meta_v1": _META,
     "apiextensions_v1": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1",
     "apiregistration_v1": "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1",
@@ -141,8 +141,8 @@ def _closure(roots: tuple[str, ...], refs: str, release: str) -> Json:
 
 
 def _name(type_: str) -> str:
-    home, _, class_ = type_.partition(".")
-    return f"{_HOMES.get(home) or 'io.k8s.api.' + home.replace('_', '.')}.{class_}"
+    module, _, class_ = type_.partition(".")
+    return f"{_PACKAGES.get(module) or 'io.k8s.api.' + module.replace('_', '.')}.{class_}"
 
 
 def _schema(type_facts: BuiltinType, refs: str) -> Json:

@@ -163,8 +163,8 @@ def updated_scale(state: ServerState, route: Route, request: ServerRequest) -> d
             problem = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
             raise bad_request(problem) from None
         kind, version = body.get("kind") or "Scale", body.get("apiVersion") or "v1"
-        described = f"{kind} in version {quoted(version.rpartition('/')[2])}"
-        raise bad_request(f"{described} cannot be handled as a Scale: {error}") from None
+        sent_type = f"{kind} in version {quoted(version.rpartition('/')[2])}"
+        raise bad_request(f"{sent_type} cannot be handled as a Scale: {error}") from None
     return body
 
 

@@ -40,8 +40,10 @@ def handle_subresource(
 def _finalize(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
-    """Set the finalizers of a namespace; a namespace that is being deleted is removed with its last
-    finalizer."""
+    """Set the finalizers of a namespace.
+
+    A namespace that is being deleted is removed with its last finalizer.
+    """
     stored, served = stored_object(route), route.served
     body = read_body(request, "core_v1.Namespace")
     obj: dict[str, Any] = msgspec.json.decode(stored.data)

@@ -113,8 +113,10 @@ class ResourceStorage:
             self.compacted = version
 
     def number_after(self, version: int) -> int:
-        """Return the number of the first event after `version`; raise `VersionExpired` if it was
-        compacted."""
+        """Return the number of the first event after `version`.
+
+        Raise `VersionExpired` if it was compacted.
+        """
         if version < self.compacted:
             raise VersionExpired
         return self.first + bisect_right(self.events, version, key=_version_of)

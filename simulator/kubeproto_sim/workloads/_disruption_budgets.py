@@ -80,8 +80,10 @@ class DisruptionController(ControlLoop):
         return max(min(timeouts) - now, 0.0) + 0.001 if timeouts else None
 
     def _expected_and_desired(self, budget: Json, pods: list[Json]) -> tuple[int, int]:
-        """Return how many pods should exist, and how many of them must be healthy; raise `UnknownScale` if
-        that is unknown."""
+        """Return how many pods should exist, and how many of them must be healthy.
+
+        Raise `UnknownScale` if that is unknown.
+        """
         spec = budget["spec"]
         if "maxUnavailable" in spec:
             expected = self._total_scale(budget, pods)

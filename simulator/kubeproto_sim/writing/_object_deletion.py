@@ -56,8 +56,10 @@ class DeletionResult(Struct, frozen=True):
 
 
 def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteOptions:
-    """Return the options in the body, or in the query if there is no body; raise `Rejection` for invalid
-    options."""
+    """Return the options in the body, or in the query if there is no body.
+
+    Raise `Rejection` for invalid options.
+    """
     if body:
         media = content_type.partition(";")[0].strip()
         if media == PROTOBUF:

@@ -206,8 +206,10 @@ class Writer(WriteRequest):
         return self.gate.mutate(obj, previous, self._normalized)
 
     def _normalized(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """Return the stored form of an object that a webhook has changed; raise `TypeMismatch` for wrong
-        types."""
+        """Return the stored form of an object that a webhook has changed.
+
+        Raise `TypeMismatch` for wrong types.
+        """
         served = self.served
         obj.setdefault("metadata", {})
         served.codec.tidy(obj)

@@ -136,8 +136,10 @@ def read_change(media: str, body: bytes) -> Any:
 
 
 def changed(media: str, current: dict[str, Any], change: Any) -> Any:
-    """Apply a JSON patch or a merge patch in place, and return the object; raise `Rejection` if that
-    fails."""
+    """Apply a JSON patch or a merge patch in place, and return the object.
+
+    Raise `Rejection` if that fails.
+    """
     if media != JSON_PATCH:
         return _merge(current, change)
     if any(operation is None or operation.get("path") == "" for operation in change):

@@ -277,8 +277,10 @@ class DaemonSetSync:
     # Writes
 
     def _write_pods(self, doomed: list[Json], lacking: list[str]) -> None:
-        """Create pods on the nodes that lack a pod, and delete the doomed pods; raise `Rejection` if that
-        fails."""
+        """Create pods on the nodes that lack a pod, and delete the doomed pods.
+
+        Raise `Rejection` if that fails.
+        """
         rejection: Rejection | None = None
         start = 0
         for size in slow_start_batches(min(len(lacking), _BURST)):

@@ -137,8 +137,7 @@ def roll_back(deployment: Json, replicaset: Json) -> None:
 
 
 def _append_to_history(annotations: dict[str, str], revision: str) -> None:
-    """Add an earlier revision of a ReplicaSet to its history, and drop the oldest revisions of a long
-    history."""
+    """Add an earlier revision of a ReplicaSet to its history, and drop the oldest if it is too long."""
     history = [number for number in annotations.get(REVISION_HISTORY, "").split(",") if number]
     history.append(revision)
     while history and len(",".join(history)) > _MAX_HISTORY:

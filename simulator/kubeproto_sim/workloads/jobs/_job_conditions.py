@@ -28,8 +28,10 @@ def job_condition(type_: str, status: str, reason: str, message: str, stamp: str
 
 
 def ensure_condition(status: Json, condition: Json) -> bool:
-    """Set a condition, unless it is missing and its status is False; return whether the status has
-    changed."""
+    """Set a condition, unless it is missing and its status is False.
+
+    Return whether the status has changed.
+    """
     current = find_condition(status, condition["type"])
     if current is None:
         if condition["status"] == "False":

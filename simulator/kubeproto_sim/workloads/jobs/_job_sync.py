@@ -163,9 +163,9 @@ class JobSync:
 
     def _end(self) -> Json | None:
         """Return the condition with which the Job ends, if it does."""
-        met = find_condition(self._status, SUCCESS_CRITERIA_MET)
-        if met is not None and met["status"] == "True":
-            return met
+        success_criteria = find_condition(self._status, SUCCESS_CRITERIA_MET)
+        if success_criteria is not None and success_criteria["status"] == "True":
+            return success_criteria
         target = find_condition(self._status, FAILURE_TARGET)
         if target is not None and target["status"] == "True":
             return self._condition(FAILED, "True", target["reason"], target["message"])

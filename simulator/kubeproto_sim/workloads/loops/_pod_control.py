@@ -84,8 +84,7 @@ def is_namespace_terminating(rejection: Rejection) -> bool:
 
 
 def slow_start_batches(count: int) -> list[int]:
-    """Return the sizes of the batches in which objects are created: the first has one object, and each next
-    batch doubles.
+    """Return the sizes of the batches in which objects are created: 1, 2, 4 and so on.
 
     A controller stops after a batch that failed, so a template that is always rejected costs few requests.
     """

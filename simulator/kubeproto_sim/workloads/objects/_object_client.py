@@ -81,8 +81,9 @@ class ObjectClient:
     def update(
         self, resource: str, key: str, change: Callable[[Json], object], user: str, subresource: str = ""
     ) -> Json:
-        """Change an object and return its stored form. Raise `Rejection` if the server refuses, KeyError if
-        the object does not exist.
+        """Change an object and return its stored form.
+
+        Raise `Rejection` if the server refuses, KeyError if the object does not exist.
 
         An unchanged object is not written.
         """

@@ -36,8 +36,9 @@ def required_healthy(budget_spec: Json, expected: int) -> int:
 
 
 def scale_of(objects: ObjectClient, reference: Json, namespace: str) -> tuple[str, int] | None:
-    """Return the uid and the replicas of the object that a reference names; raise `UnknownScale` if it has
-    none.
+    """Return the uid and the replicas of the object that a reference names.
+
+    Raise `UnknownScale` if it has none.
 
     The scale of a ReplicaSet is that of its Deployment. None means that the object does not exist.
     """

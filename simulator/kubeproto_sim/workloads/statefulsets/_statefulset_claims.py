@@ -29,8 +29,10 @@ class StatefulSetClaims:
         self._objects = loop.objects
 
     def create(self, owner: Json, pod: Json) -> None:
-        """Create the claims that a pod lacks; if the server refuses, record an Event and raise
-        `Rejection`."""
+        """Create the claims that a pod lacks.
+
+        If the server refuses, record an Event and raise `Rejection`.
+        """
         last_error: Rejection | None = None
         for template in claim_templates(owner):
             key = _key(owner, template, pod)
