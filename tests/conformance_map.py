@@ -63,9 +63,9 @@ def find_mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
     """Return a sentence about each mistake in the map."""
     rows: dict[str, dict[str, Any]] = conformance["rows"]
     ids = expected(conformance["count"])
-    wrong = [f"{row} is not mapped" for row in sorted(ids - rows.keys())]
-    wrong += [f"{row} is not in the list" for row in sorted(rows.keys() - ids)]
-    wrong += [
+    mistakes = [f"{row} is not mapped" for row in sorted(ids - rows.keys())]
+    mistakes += [f"{row} is not in the list" for row in sorted(rows.keys() - ids)]
+    mistakes += [
         f"the part {part!r} that is done is not known"
         for part in conformance["done"]
         if part not in conformance["parts"]
@@ -73,11 +73,11 @@ def find_mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
     for row, form in rows.items():
         match form:
             case {"test": str() as test, **rest} if not rest:
-                wrong += [f"{row}: there is no test {test}"] if test not in tests else []
+                mistakes += [f"{row}: there is no test {test}"] if test not in tests else []
             case {"test": [_, *_] as several, **rest} if not rest:
-                wrong += [f"{row}: there is no test {test}" for test in several if test not in tests]
+                mistakes += [f"{row}: there is no test {test}" for test in several if test not in tests]
             case {"later": part, **rest} if not rest and part in conformance["parts"]:
-                wrong += (
+                mistakes += (
                     [f"{row}: {part} is done, and this is still to come"]
                     if part in conformance["done"]
                     else []
@@ -85,8 +85,8 @@ def find_mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
             case {"not": str() as reason, **rest} if not rest and reason.strip():
                 pass
             case _:
-                wrong.append(f"{row} = {form} is not one of test, later (a known part) and not (a reason)")
-    return wrong
+                mistakes.append(f"{row} = {form} is not one of test, later (a known part) and not (a reason)")
+    return mistakes
 
 
 def tests_by_id(tests: set[str], ids: set[str]) -> dict[str, list[str]]:

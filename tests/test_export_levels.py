@@ -135,17 +135,19 @@ def test_each_error_is_on_the_first_level_or_in_the_package_that_raises_it() -> 
     for module in modules():
         if not module.endswith("__main__"):
             importlib.import_module(module)
-    ours = {error for error in errors(kp.KubeprotoError) if error.__module__.startswith("kubeproto")}
-    assert len(ours) > 40
+    project_errors = {
+        error for error in errors(kp.KubeprotoError) if error.__module__.startswith("kubeproto")
+    }
+    assert len(project_errors) > 40
     first = {getattr(level, name) for level in (kp, kubeproto_runtime) for name in level.__all__}
     beside = {
         getattr(importlib.import_module(module), name)
         for module in BESIDE
         for name in importlib.import_module(module).__all__
     }
-    hidden = ours - first - beside
-    assert {error.__name__ for error in hidden} == CAUGHT_AS.keys()
-    assert all(issubclass(error, CAUGHT_AS[error.__name__]) for error in hidden)
+    unneeded = project_errors - first - beside
+    assert {error.__name__ for error in unneeded} == CAUGHT_AS.keys()
+    assert all(issubclass(error, CAUGHT_AS[error.__name__]) for error in unneeded)
 
 
 def test_a_page_an_example_or_a_signature_needs_each_public_name() -> None:

@@ -21,7 +21,7 @@ CONTRACTS: Final = configparser.ConfigParser()
 CONTRACTS.read(ROOT / ".importlinter")
 IMPURE: Final = frozenset(CONTRACTS["importlinter:contract:pure"]["forbidden_modules"].split())
 
-# The core needs msgspec. The package of an extra is imported in one module, at its first use.
+# The core needs msgspec. Only a single module imports the package of an extra, at its first use.
 CORE_NEEDS: Final = frozenset(
     {"kubeproto", "msgspec", "annotationlib"}
 )  # annotationlib belongs to Python 3.14
@@ -101,7 +101,7 @@ def private_imports_of_others(root: Path) -> list[str]:
     """Return imports of an `_x` module of another package; a part of the core counts as a package.
 
     Modules directly in `kubeproto/` (such as the error tree) belong to all of the core, and so does `_shared`
-    of a part. Outside of the core a distribution is one package.
+    of a part. Outside of the core a distribution counts as a package.
     """
     violations: list[str] = []
     packages = distributions(root)
@@ -184,7 +184,7 @@ def impurities(root: Path) -> list[str]:
 
 
 def third_party_imports_of_core(root: Path) -> list[str]:
-    """Return third-party imports of the core: only msgspec is allowed, and each extra in one module."""
+    """Return third-party imports of the core: only msgspec is allowed, and each extra in a single module."""
     used: dict[str, list[str]] = {}
     for name, path in modules(root):
         if name.split(".")[0] == "kubeproto":

@@ -25,7 +25,7 @@ MACHINES: Final = {
     "kubeproto_h11.pool": (),
 }
 
-# Names of one idea at two layers, and the reason why they are not confused.
+# Names of the same idea at two layers, and the reason why they are not confused.
 PERMITTED: Final[dict[str, str]] = {
     "Index": "a node of CEL's syntax tree, and an index of a cache",
     "Name": "a node of CEL's syntax tree, and a name in generated source",

@@ -46,10 +46,10 @@ def test_each_link_of_the_readme_is_absolute_in_a_distribution_and_points_to_a_f
     base = f"{PROJECT['urls']['Source']}/blob/"
     assert len(targets) > 20
     assert [target for target in targets if not target.startswith("https://")] == []
-    ours = [
+    project_links = [
         target.removeprefix(base).partition("/")[2].partition("#")[0] for target in targets if base in target
     ]
-    assert [path for path in ours if not (ROOT / path).exists()] == []
+    assert [path for path in project_links if not (ROOT / path).exists()] == []
 
 
 def test_the_project_has_a_single_address() -> None:

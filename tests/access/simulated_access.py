@@ -29,13 +29,13 @@ def make_sender(cluster: sim.Cluster) -> Any:
         user: sim.User | None = ADMIN
         if request.by == "nobody":
             headers, user = (*headers, ("Authorization", "Bearer nobody-token")), None
-        answer = cluster.respond(RawRequest(request.method, request.target, headers, body), user)
-        if not isinstance(answer.body, bytes):
-            answer.body.close()
-            return answer.status, None
+        response = cluster.respond(RawRequest(request.method, request.target, headers, body), user)
+        if not isinstance(response.body, bytes):
+            response.body.close()
+            return response.status, None
         try:
-            return answer.status, json.loads(answer.body)
+            return response.status, json.loads(response.body)
         except ValueError:
-            return answer.status, None
+            return response.status, None
 
     return send

@@ -34,10 +34,10 @@ class Cluster:
         data = b"" if body is None else json.dumps(body).encode()
         header_values = {"Accept": "application/json", "Content-Type": "application/json"}
         header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = self.cluster.respond(RawRequest(method, target, tuple(header_values.items()), data), user)
-        assert isinstance(answer.body, bytes)
+        response = self.cluster.respond(RawRequest(method, target, tuple(header_values.items()), data), user)
+        assert isinstance(response.body, bytes)
         self.cluster.settle()
-        return answer.status, json.loads(answer.body) if answer.body[:1] == b"{" else answer.body
+        return response.status, json.loads(response.body) if response.body[:1] == b"{" else response.body
 
     def make(self, target: str, body: Json) -> Json:
         status, created = self.send(ADMIN, "POST", target, body)
@@ -120,17 +120,17 @@ def test_a_list_with_a_name_selector_is_authorized_by_that_name(query: str, verb
 
 def refusal(method: str, target: str) -> Any:
     """Return the reason of the refusal for a user without permissions."""
-    status, refused = Cluster().send(None, method, target)
+    status, error_body = Cluster().send(None, method, target)
     assert status == 403
-    return refused["message"]
+    return error_body["message"]
 
 
 def test_anonymous_requests_may_only_read_the_health() -> None:
     cluster = Cluster()
     assert cluster.send(None, "GET", "/healthz") == (200, b"ok")
-    status, refused = cluster.send(None, "GET", PODS)
-    assert (status, refused["reason"], refused["details"]) == (403, "Forbidden", {"kind": "pods"})
-    assert refused["message"] == (
+    status, error_body = cluster.send(None, "GET", PODS)
+    assert (status, error_body["reason"], error_body["details"]) == (403, "Forbidden", {"kind": "pods"})
+    assert error_body["message"] == (
         'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the'
         ' namespace "default"'
     )
@@ -192,26 +192,31 @@ def test_users_cannot_grant_permissions_that_they_lack() -> None:
     writes = rule("create update", "clusterroles clusterrolebindings", "rbac.authorization.k8s.io")
     cluster.role("writers", writes, rule("get", "pods"))
     cluster.bind("writers", user("alice"))
-    granted = {"metadata": {"name": "new"}, "rules": [rule("get list watch", "pods"), rule("get", "secrets")]}
-    status, refused = cluster.send("alice", "POST", f"{RBAC}/clusterroles", granted)
-    assert (status, refused["message"].splitlines()) == (403, [(
+    granted_role = {
+        "metadata": {"name": "new"},
+        "rules": [rule("get list watch", "pods"), rule("get", "secrets")],
+    }
+    status, error_body = cluster.send("alice", "POST", f"{RBAC}/clusterroles", granted_role)
+    assert (status, error_body["message"].splitlines()) == (403, [(
         'clusterroles.rbac.authorization.k8s.io "new" is forbidden: user "alice"'
         ' (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:'),
         '{APIGroups:[""], Resources:["pods"], Verbs:["list" "watch"]}',
         '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
     ])  # fmt: skip
     assert (
-        cluster.send("alice", "POST", f"{RBAC}/clusterroles", granted | {"rules": [rule("get", "pods")]})[0]
+        cluster.send(
+            "alice", "POST", f"{RBAC}/clusterroles", granted_role | {"rules": [rule("get", "pods")]}
+        )[0]
         == 201
     )
     cluster.role("escalators", rule("escalate", "clusterroles", "rbac.authorization.k8s.io"))
     cluster.bind("escalators", user("alice"))
-    more = granted | {"metadata": {"name": "more"}}
+    more = granted_role | {"metadata": {"name": "more"}}
     assert cluster.send("alice", "POST", f"{RBAC}/clusterroles", more)[0] == 201
     ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "more"}
     binding = {"metadata": {"name": "b"}, "roleRef": ref, "subjects": [user("bob")]}
-    status, refused = cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)
-    assert (status, refused["details"]["kind"]) == (403, "clusterrolebindings")
+    status, error_body = cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)
+    assert (status, error_body["details"]["kind"]) == (403, "clusterrolebindings")
     cluster.role("binders", rule("bind", "clusterroles", "rbac.authorization.k8s.io", resourceNames=["more"]))
     cluster.bind("binders", user("alice"))
     assert cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)[0] == 201
@@ -223,9 +228,9 @@ def test_a_user_needs_all_permissions_to_write_an_aggregation_rule() -> None:
     cluster.bind("writers", user("alice"))
     gathers = {"clusterRoleSelectors": [{"matchLabels": {"to": "all"}}]}
     body: Json = {"metadata": {"name": "all"}, "aggregationRule": gathers, "rules": []}
-    status, refused = cluster.send("alice", "POST", f"{RBAC}/clusterroles", body)
+    status, error_body = cluster.send("alice", "POST", f"{RBAC}/clusterroles", body)
     assert status == 403
-    assert "must have cluster-admin privileges to use the aggregationRule" in refused["message"]
+    assert "must have cluster-admin privileges to use the aggregationRule" in error_body["message"]
 
 
 def test_a_review_names_the_binding_that_allows_the_request() -> None:
@@ -255,8 +260,8 @@ def test_a_token_identifies_its_service_account() -> None:
     cluster = Cluster()
     uid = cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})["metadata"]["uid"]
     token = token_of(cluster)
-    status, answer = cluster.send(None, "POST", WHO, {}, Authorization=f"Bearer {token}")
-    info = answer["status"]["userInfo"]
+    status, response = cluster.send(None, "POST", WHO, {}, Authorization=f"Bearer {token}")
+    info = response["status"]["userInfo"]
     assert (status, info["username"], info["uid"]) == (201, "system:serviceaccount:default:robot", uid)
     assert info["groups"] == [
         "system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated",
@@ -303,19 +308,19 @@ def test_a_token_becomes_invalid_with_its_bound_pod() -> None:
     assert extra["authentication.kubernetes.io/node-name"] == ["n"]
     cluster.cluster.remove("v1/Pod", "p")
     assert "authenticated" not in review(cluster, token)
-    status, refused = cluster.send(
+    status, error_body = cluster.send(
         ADMIN, "POST", f"{ACCOUNTS}/robot/token", {"spec": {"boundObjectRef": ref}}
     )
-    assert (status, refused["reason"]) == (404, "NotFound")
+    assert (status, error_body["reason"]) == (404, "NotFound")
 
 
 def test_impersonation_needs_a_permission_and_uses_those_of_the_other_user() -> None:
     cluster = Cluster()
     cluster.role("readers", rule("list", "pods"))
     cluster.bind("readers", user("bob"))
-    status, refused = cluster.send("alice", "GET", PODS, Impersonate_User="bob")
+    status, error_body = cluster.send("alice", "GET", PODS, Impersonate_User="bob")
     assert status == 403
-    assert 'User "alice" cannot impersonate-on:user-info:list resource "pods"' in refused["message"]
+    assert 'User "alice" cannot impersonate-on:user-info:list resource "pods"' in error_body["message"]
     cluster.role("actors", rule("impersonate", "users groups"))
     cluster.bind("actors", user("alice"))
     assert cluster.send("alice", "GET", PODS, Impersonate_User="bob")[0] in (
@@ -324,14 +329,14 @@ def test_impersonation_needs_a_permission_and_uses_those_of_the_other_user() -> 
     )  # a Lease by PUT needs a version
     assert cluster.send("alice", "GET", PODS)[0] == 403
     assert cluster.send("alice", "GET", PODS, Impersonate_Group="x")[0] == 400
-    _, answer = cluster.send("alice", "POST", WHO, {}, Impersonate_User="bob", Impersonate_Group="x")
-    assert answer["status"]["userInfo"] == {"username": "bob", "groups": ["x", "system:authenticated"]}
+    _, response = cluster.send("alice", "POST", WHO, {}, Impersonate_User="bob", Impersonate_Group="x")
+    assert response["status"]["userInfo"] == {"username": "bob", "groups": ["x", "system:authenticated"]}
 
 
 def test_always_allow_needs_no_credentials() -> None:
     cluster = sim.Cluster()
-    answer = cluster.respond(RawRequest("GET", PODS, (("Authorization", "Bearer whatever"),)))
-    assert answer.status == 200
+    response = cluster.respond(RawRequest("GET", PODS, (("Authorization", "Bearer whatever"),)))
+    assert response.status == 200
     alice_response = cluster.respond(RawRequest("POST", WHO, (), b"{}"), "alice")
     assert isinstance(alice_response.body, bytes)
     assert json.loads(alice_response.body)["status"]["userInfo"]["username"] == "alice"
@@ -348,8 +353,8 @@ def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
     for copy in (cluster.cluster, twin):
         copy.restore(snapshot)
         for good in ("t", token):
-            answer = copy.respond(RawRequest("GET", PODS, (("Authorization", f"Bearer {good}"),)))
-            assert answer.status == (200 if good == "t" else 403)
+            response = copy.respond(RawRequest("GET", PODS, (("Authorization", f"Bearer {good}"),)))
+            assert response.status == (200 if good == "t" else 403)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -391,9 +396,9 @@ def test_a_write_that_creates_needs_the_create_permission(
     alice = {"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}
     cluster.bind("writer", alice)
     body = {"apiVersion": f"{group}/v1".strip("/"), "kind": kind, "metadata": {"name": "moby"}}
-    status, answer = cluster.send("alice", method, target, body, Content_Type=content)
-    dotted = f"{resource}.{group}".rstrip(".")
-    assert (status, answer["message"]) == (403, f'{dotted} "moby" is forbidden: ')
+    status, response = cluster.send("alice", method, target, body, Content_Type=content)
+    resource_name = f"{resource}.{group}".rstrip(".")
+    assert (status, response["message"]) == (403, f'{resource_name} "moby" is forbidden: ')
     cluster.bind("creator", alice)
     assert cluster.send("alice", method, target, body, Content_Type=content)[0] == 201
     [binding] = [

@@ -122,14 +122,14 @@ def definition(case: Case, client: Json) -> Json:
 
 def convert_widget(obj: Json, version: str) -> Json:
     """Convert the object: v1 has ``size: 2x3``, the other versions have ``width: 2`` and ``height: 3``."""
-    copied = copy.deepcopy(obj)
-    copied["apiVersion"] = version
-    spec = copied.get("spec", {})
+    converted = copy.deepcopy(obj)
+    converted["apiVersion"] = version
+    spec = converted.get("spec", {})
     if version.endswith("/v1") and ("width" in spec or "height" in spec):
         spec["size"] = f"{spec.pop('width', 0)}x{spec.pop('height', 0)}"
     if not version.endswith("/v1") and "size" in spec:
         spec["width"], spec["height"] = map(int, spec.pop("size").split("x"))
-    return copied
+    return converted
 
 
 def answer_conversion(request: Json) -> Answer:
@@ -473,7 +473,7 @@ def run_case(caller: WebhookCaller, case: Case) -> list[Any]:
                 "step": f"{step.method} {step.target}",
                 "status": status,
                 "warnings": warnings,
-                "body": _scrubbed(body),
+                "body": _without_random_parts(body),
                 "calls": _distinct_calls(step, calls),
             }
         )
@@ -498,12 +498,12 @@ def _distinct_calls(step: Step, calls: list[Json]) -> list[Any]:
             if _is_map(obj):
                 for drawn in ("resourceVersion", "managedFields"):
                     obj.get("metadata", {}).pop(drawn, None)
-        if (replace_random_parts := _scrubbed(content)) not in distinct:
-            distinct.append(replace_random_parts)
+        if (comparable := _without_random_parts(content)) not in distinct:
+            distinct.append(comparable)
     return sorted(distinct, key=json.dumps)
 
 
-def _scrubbed(value: Any) -> Any:
+def _without_random_parts(value: Any) -> Any:
     if _is_map(value) and value.get("kind") == "CustomResourceDefinition":
         value = value["status"]["storedVersions"]
     _sort_managed_fields(value)
@@ -543,17 +543,17 @@ def find_differences(simulated: list[Any], real: list[Any]) -> list[Any]:
     to compare managedFields. Conversions of the real server may be missing here, but there are no others.
     """
     differences: list[Any] = []
-    for mine_step, their_step in zip(simulated, real, strict=True):
-        if mine_step["step"].startswith("DELETE") or "fieldManager=" in mine_step["step"]:
+    for simulated_step, real_step in zip(simulated, real, strict=True):
+        if simulated_step["step"].startswith("DELETE") or "fieldManager=" in simulated_step["step"]:
             my_calls, their_calls = (
-                [_without_metadata(call) for call in step["calls"]] for step in (mine_step, their_step)
+                [_without_metadata(call) for call in step["calls"]] for step in (simulated_step, real_step)
             )
             missing = [call for call in my_calls if call not in their_calls]
-            same = not missing and mine_step | {"calls": []} == their_step | {"calls": []}
+            is_equal = not missing and simulated_step | {"calls": []} == real_step | {"calls": []}
         else:
-            same = mine_step == their_step
-        if not same:
-            differences.append((mine_step, their_step))
+            is_equal = simulated_step == real_step
+        if not is_equal:
+            differences.append((simulated_step, real_step))
     return differences
 
 

@@ -72,8 +72,8 @@ def test_webhooks_in_python_change_and_deny_objects() -> None:
     answer, created = send(cluster, "POST", MAPS, config("one", a="1"))
     assert (answer.status, created["data"]) == (201, {"a": "1", "added": "1"})
     assert ("Warning", '299 - "ok"') in answer.headers
-    answer, refused = send(cluster, "POST", MAPS, config("two", b="1"))
-    assert (answer.status, refused["message"]) == (
+    answer, error_body = send(cluster, "POST", MAPS, config("two", b="1"))
+    assert (answer.status, error_body["message"]) == (
         403, 'admission webhook "validate.x.io" denied the request: no b here',
     )  # fmt: skip
     assert cluster.get("v1/ConfigMap", "two") is None
@@ -84,9 +84,9 @@ def test_a_failing_webhook_takes_its_time_and_refuses_the_write() -> None:
     configure(cluster, "validating", "validate")
     cluster.webhooks.handle("default/hooks/validate", lambda _: allow())
     cluster.webhooks.fail("default/hooks/validate", "timeout")
-    answer, refused = send(cluster, "POST", MAPS, config("one"))
-    assert (answer.status, answer.delay, refused["reason"]) == (500, 3.0, "InternalError")
-    assert "context deadline exceeded" in refused["message"]
+    answer, error_body = send(cluster, "POST", MAPS, config("one"))
+    assert (answer.status, answer.delay, error_body["reason"]) == (500, 3.0, "InternalError")
+    assert "context deadline exceeded" in error_body["message"]
     answer, _ = send(cluster, "POST", MAPS, config("one"))
     assert (answer.status, answer.delay) == (201, 0.0)
     configure(cluster, "validating", "validate", failurePolicy="Ignore")
@@ -98,8 +98,8 @@ def test_a_failing_webhook_takes_its_time_and_refuses_the_write() -> None:
 def test_a_webhook_without_a_handler_is_unreachable() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "validate")
-    _, refused = send(cluster, "POST", MAPS, config("one"))
-    assert 'service "hooks" not found' in refused["message"]
+    _, error_body = send(cluster, "POST", MAPS, config("one"))
+    assert 'service "hooks" not found' in error_body["message"]
     cluster.remove("admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "validating")
     assert send(cluster, "POST", MAPS, config("one"))[0].status == 201
 
@@ -122,8 +122,8 @@ def test_a_dry_run_calls_no_webhook_with_side_effects() -> None:
         "admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "validating",
         lambda obj: obj["webhooks"][0].update(sideEffects="Some"),
     )  # fmt: skip
-    answer, refused = send(cluster, "POST", f"{MAPS}?dryRun=All", config("one"))
-    assert (answer.status, refused["message"]) == (
+    answer, error_body = send(cluster, "POST", f"{MAPS}?dryRun=All", config("one"))
+    assert (answer.status, error_body["message"]) == (
         400, 'admission webhook "validate.x.io" does not support dry run',
     )  # fmt: skip
 

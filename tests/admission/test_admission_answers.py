@@ -17,11 +17,11 @@ from kubeproto.crd import CelFailure, evaluate_with
 def test_reviews_and_responses_equal_those_of_a_real_server() -> None:
     recorded: dict[str, Any] = json.loads(RECORDED.read_text())
     caller = SimulatedWebhookCaller()
-    mine = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
+    simulated_outcomes = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
     for case in (*CASES, *POLICIES, BODIES):
-        for simulated, real in zip(mine[case.name], recorded[case.name], strict=True):
+        for simulated, real in zip(simulated_outcomes[case.name], recorded[case.name], strict=True):
             assert simulated == real, case.name
-    assert mine.keys() == recorded.keys()
+    assert simulated_outcomes.keys() == recorded.keys()
 
 
 def test_an_expression_with_any_variables_has_a_result_or_an_error() -> None:

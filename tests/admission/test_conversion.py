@@ -101,8 +101,8 @@ def test_a_watch_ends_at_an_object_that_cannot_be_converted() -> None:
     assert events(watch) == []
     assert not isinstance(watch.body, bytes)
     assert watch.body.ended
-    again = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
-    [(change, status)] = events(again)
+    second_watch = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
+    [(change, status)] = events(second_watch)
     assert (change, status["code"], status["reason"]) == ("ERROR", 500, "InternalError")
     assert events(cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))) == [("ADDED", "1x2")]
 

@@ -71,7 +71,7 @@ WITHOUT_STDOUT: Final = {"run"}
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Generator[CommandLine]:
+def cli_with_objects(tmp_path_factory: pytest.TempPathFactory) -> Generator[CommandLine]:
     """A cluster with objects and a log, and the files that the commands need."""
     cluster = sim.Cluster()
     with serving(cluster) as server:
@@ -99,22 +99,22 @@ def test_every_command_with_output_is_tested() -> None:
 
 
 @pytest.mark.parametrize("command", PROCESSES)
-def test_a_closed_pipe_ends_a_process_that_prints(filled: CommandLine, command: str) -> None:
+def test_a_closed_pipe_ends_a_process_that_prints(cli_with_objects: CommandLine, command: str) -> None:
     with closed_pipe() as write_end:
         result = subprocess.run(
             [*PROGRAM, *command.split()], stdout=write_end, stderr=subprocess.PIPE, check=False,
-            cwd=filled.folder, env=filled.environment, timeout=120,
+            cwd=cli_with_objects.folder, env=cli_with_objects.environment, timeout=120,
         )  # fmt: skip
     assert (result.returncode, result.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("command", CALLS)
 def test_a_closed_pipe_ends_a_command_that_prints(
-    filled: CommandLine, monkeypatch: pytest.MonkeyPatch, command: str
+    cli_with_objects: CommandLine, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    for name, value in filled.environment.items():
+    for name, value in cli_with_objects.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(filled.folder)
+    monkeypatch.chdir(cli_with_objects.folder)
     assert run_with_closed_stdout(*command.split()) == (141, "")
 
 
@@ -138,11 +138,11 @@ def test_a_closed_pipe_ends_the_benchmarks() -> None:
     assert (result.returncode, result.stderr) == (141, b"")
 
 
-def test_run_exits_without_an_operator_when_standard_error_is_closed(filled: CommandLine) -> None:
+def test_run_exits_without_an_operator_when_standard_error_is_closed(cli_with_objects: CommandLine) -> None:
     with closed_pipe() as write_end:
         result = subprocess.run(
             [*PROGRAM, "run", "kinds.py:operator", "--simulated"], stdout=subprocess.PIPE, stderr=write_end,
-            check=False, cwd=filled.folder, env=filled.environment, timeout=120,
+            check=False, cwd=cli_with_objects.folder, env=cli_with_objects.environment, timeout=120,
         )  # fmt: skip
     assert (result.returncode, result.stdout) == (141, b"")
 

@@ -142,7 +142,7 @@ def test_a_module_that_no_extra_has_brought_is_named_with_the_extra(
     )
 
 
-def test_without_click_it_says_what_to_install() -> None:
+def test_the_error_without_click_names_the_package() -> None:
     script = "import sys; sys.modules['click'] = None; from kubeproto_cli import main; sys.exit(main([]))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (1, "")
@@ -151,10 +151,10 @@ def test_without_click_it_says_what_to_install() -> None:
 
 def test_a_mistake_of_the_program_shows_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
-    def broken() -> None:
+    def raise_error() -> None:
         raise AssertionError("a mistake")
 
-    monkeypatch.setattr(kubeproto, "get_command", lambda ctx, name: broken)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(kubeproto, "get_command", lambda ctx, name: raise_error)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(AssertionError, match="a mistake"):
         main(["broken"])
 

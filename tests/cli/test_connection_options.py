@@ -54,11 +54,11 @@ def test_a_certificate_is_verified_by_default(server: SimServer, tmp_path: Path)
 def test_the_error_for_a_wrong_token_does_not_show_the_token(
     server: SimServer, tmp_path: Path, command: str
 ) -> None:
-    wrong = "not" + TOKEN
-    result = run_command(tmp_path, *command.split(), "-s", server.url, "--token", wrong, UNCHECKED)
+    wrong_token = "not" + TOKEN
+    result = run_command(tmp_path, *command.split(), "-s", server.url, "--token", wrong_token, UNCHECKED)
     assert result.returncode == 1
     assert "401" in result.stdout + result.stderr or "Unauthorized" in result.stdout + result.stderr
-    assert wrong not in result.stdout + result.stderr
+    assert wrong_token not in result.stdout + result.stderr
 
 
 def test_the_token_option_overrides_the_kubeconfig(server: SimServer, tmp_path: Path) -> None:

@@ -543,8 +543,8 @@ def test_certificate_files_may_accompany_a_token() -> None:
     assert state.current.credentials == c.Credentials(
         authorization="Bearer one", client_certificate=CERTIFICATE, client_key=KEY
     )
-    again, _ = c.step(state, c.CredentialsRequested(), NOW + 60)
-    rotated, actions = c.step(again, c.FilesRead((OTHER, KEY)), NOW + 60)
+    next_state, _ = c.step(state, c.CredentialsRequested(), NOW + 60)
+    rotated, actions = c.step(next_state, c.FilesRead((OTHER, KEY)), NOW + 60)
     assert actions == (c.CloseConnections(),)
     assert isinstance(rotated, c.Active)
     assert rotated.current.credentials.generation == 2

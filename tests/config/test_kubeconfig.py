@@ -334,13 +334,13 @@ def test_merging_is_associative(configs: list[dict[str, Any]], content: int) -> 
 def test_kubectl_merges_the_same(tmp_path: Path) -> None:
     # kubectl shows relative paths unchanged; here they are resolved.
     first = FULL.replace("ca.crt", "/ca").replace("../key", "/key").replace("bin/login", "login")
-    texts = [
+    file_contents = [
         first,
         first.replace("main", "second").replace("/ca", "/other").replace("kind\n", "kind2\n"),
         "current-context: third\nusers: [{name: me, user: {token: a}}, {name: you, user: {tokenFile: /t}}]\n",
     ]
     paths: list[str] = []
-    for number, text in enumerate(texts):
+    for number, text in enumerate(file_contents):
         path = tmp_path / f"{number}" / "config"
         path.parent.mkdir()
         path.write_text(text)
@@ -351,14 +351,14 @@ def test_kubectl_merges_the_same(tmp_path: Path) -> None:
         capture_output=True,
         check=True,
     )
-    theirs = Kubeconfig.parse(result.stdout)
-    ours = Kubeconfig.merge([Kubeconfig.parse(Path(path).read_bytes(), path) for path in paths])
+    kubectl_merge = Kubeconfig.parse(result.stdout)
+    merged_config = Kubeconfig.merge([Kubeconfig.parse(Path(path).read_bytes(), path) for path in paths])
 
     def by_name(config: Kubeconfig) -> tuple[object, ...]:
         lists = (config.clusters, config.users, config.contexts)
         return config.current_context, [{entry.name: entry for entry in entries} for entries in lists]
 
-    assert by_name(ours) == by_name(theirs)
+    assert by_name(merged_config) == by_name(kubectl_merge)
 
 
 # Selection.

@@ -23,8 +23,8 @@ ANSWERS: Final[dict[str, str]] = dict(TABLE["answers"])
 @pytest.mark.parametrize("entry", ANSWERS)
 def test_an_entry_of_no_proxy_matches_like_in_go(entry: str) -> None:
     environ = {"HTTPS_PROXY": "http://p", "NO_PROXY": entry}
-    ours = {host: "p" if proxy_for(f"https://{host}", environ) else "-" for host in HOSTS}
-    assert ours == dict(zip(HOSTS, ANSWERS[entry], strict=True))
+    proxies_by_host = {host: "p" if proxy_for(f"https://{host}", environ) else "-" for host in HOSTS}
+    assert proxies_by_host == dict(zip(HOSTS, ANSWERS[entry], strict=True))
 
 
 @given(st.lists(st.sampled_from([*ANSWERS])), st.integers(0, len(HOSTS) - 1), st.sampled_from([",", " , "]))

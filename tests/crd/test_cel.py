@@ -82,8 +82,11 @@ def test_a_transition_rule_with_an_optional_old_value_checks_creations_too(value
 
 def test_an_optional_old_date_is_a_timestamp() -> None:
     rule = {"rule": "oldSelf.optMap(o, self >= o).orValue(true)", "optionalOldSelf": True}
-    early, late = "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
-    outcomes_ = [outcomes(DATE, rule, value)[0] for value in (early, Old(late, early), Old(early, late))]
+    older_date, newer_date = "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
+    outcomes_ = [
+        outcomes(DATE, rule, value)[0]
+        for value in (older_date, Old(newer_date, older_date), Old(older_date, newer_date))
+    ]
     assert [type(outcome).__name__ for outcome in outcomes_] == ["Passed", "Passed", "RuleViolated"]
 
 

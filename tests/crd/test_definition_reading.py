@@ -272,8 +272,8 @@ def test_a_change_of_a_version_or_name_is_reported_as_breaking_or_not(
 
 
 def test_removing_a_field_is_not_breaking_if_unknown_fields_are_preserved() -> None:
-    keeps = {"x-kubernetes-preserve-unknown-fields": True}
-    changes = compare_definitions(_kind(INT, **keeps), _kind(None, **keeps))
+    preserve_unknown = {"x-kubernetes-preserve-unknown-fields": True}
+    changes = compare_definitions(_kind(INT, **preserve_unknown), _kind(None, **preserve_unknown))
     (change,) = changes
     assert (str(change), change.breaking) == (
         "v1 f: the field is removed: stored values are preserved without checks",

@@ -51,8 +51,8 @@ def test_a_refusal_equals_that_of_a_server(name: str) -> None:
     obj, answer, _ = read_exchange(name)
     apply_defaults(FOO_SCHEMA, obj)
     status = invalid_status(FOO, obj["metadata"]["name"], validate(FOO_SCHEMA, obj))
-    ours = json.loads(msgspec.json.encode(status))
-    assert {"kind": "Status", "apiVersion": "v1", "metadata": {}} | ours == answer
+    actual_status = json.loads(msgspec.json.encode(status))
+    assert {"kind": "Status", "apiVersion": "v1", "metadata": {}} | actual_status == answer
 
 
 def test_pruning_and_defaulting_give_the_object_and_the_warnings_of_a_server() -> None:

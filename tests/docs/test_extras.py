@@ -70,7 +70,7 @@ def owners_of_modules() -> Mapping[str, list[str]]:
 
 
 @cache
-def others(extras: str) -> list[str]:
+def modules_outside_of_extras(extras: str) -> list[str]:
     """Return the installed modules that these extras of kubeproto do not install."""
     available = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
     modules = owners_of_modules()
@@ -88,7 +88,9 @@ def program_of(page: Path) -> str:
 @pytest.mark.parametrize(("page", "extras"), PROMISES)
 def test_the_programs_of_a_page_need_only_its_extras(page: str, extras: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text(REFUSING.format(refused=json.dumps(others(extras))) + program_of(ROOT / page))
+    program.write_text(
+        REFUSING.format(refused=json.dumps(modules_outside_of_extras(extras))) + program_of(ROOT / page)
+    )
     completed = subprocess.run(
         [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -96,6 +98,8 @@ def test_the_programs_of_a_page_need_only_its_extras(page: str, extras: str, tmp
 
 
 def test_packages_outside_of_the_extras_are_refused() -> None:
-    assert {"trio", "httpx", "h11", "anyio"} <= set(others(""))
-    assert "trio" in others("runtime,asyncio")
-    assert not {"anyio", "yaml", "msgspec", "kubeproto", "kubeproto_runtime"} & set(others("runtime,asyncio"))
+    assert {"trio", "httpx", "h11", "anyio"} <= set(modules_outside_of_extras(""))
+    assert "trio" in modules_outside_of_extras("runtime,asyncio")
+    assert not {"anyio", "yaml", "msgspec", "kubeproto", "kubeproto_runtime"} & set(
+        modules_outside_of_extras("runtime,asyncio")
+    )

@@ -100,9 +100,11 @@ def test_the_dashboard_has_the_fields_of_grafanas_schema_and_no_others() -> None
 
 
 def test_a_field_unknown_to_grafana_is_detected() -> None:
-    wrong = json.loads(json.dumps(DASHBOARD))
-    wrong["panels"][0]["gridPos"]["width"] = 12
-    assert changed_paths(wrong, to_json(dashboard.Dashboard.from_json(wrong))) == [".panels[0].gridPos.width"]
+    dashboard_with_mistake = json.loads(json.dumps(DASHBOARD))
+    dashboard_with_mistake["panels"][0]["gridPos"]["width"] = 12
+    assert changed_paths(
+        dashboard_with_mistake, to_json(dashboard.Dashboard.from_json(dashboard_with_mistake))
+    ) == [".panels[0].gridPos.width"]
 
 
 def to_json(value: object) -> Any:

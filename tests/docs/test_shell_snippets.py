@@ -29,29 +29,29 @@ def commands_of_pages() -> Iterator[tuple[str, list[str]]]:
             if snippet.language in ("shell", "console", ""):
                 for number, line in enumerate(snippet.text.splitlines()):
                     for command in line.removeprefix("$ ").split(" | "):
-                        if words := shlex.split(command, comments=True):
-                            yield f"{name_of(page)}:{snippet.line + number + 1}", words
+                        if command_words := shlex.split(command, comments=True):
+                            yield f"{name_of(page)}:{snippet.line + number + 1}", command_words
         for number, line in enumerate(page.read_text().splitlines()):
             for command in INLINE.findall(line):
                 yield f"{name_of(page)}:{number + 1}", shlex.split(command)
 
 
-def check_make(words: list[str]) -> None:
-    targets = [argument for argument in words if "=" not in argument]
+def check_make(command_words: list[str]) -> None:
+    targets = [argument for argument in command_words if "=" not in argument]
     targets_of_make = {target for line in TARGETS for target in line.split()}
     assert set(targets) <= targets_of_make, f"no such target among {sorted(targets_of_make)}"
 
 
-def check_pip(words: list[str]) -> None:
-    for argument in words[1:]:
+def check_pip(command_words: list[str]) -> None:
+    for argument in command_words[1:]:
         if requirement := re.fullmatch(r"kubeproto(?:\[(.*)\])?", argument):
             extras = set(requirement[1].split(",")) if requirement[1] else set[str]()
             assert extras <= set(PROJECT["optional-dependencies"])
 
 
-def check_kubeproto(words: list[str]) -> None:
+def check_kubeproto(command_words: list[str]) -> None:
     command, *arguments = (
-        words[: words.index("--")] if "--" in words else words
+        command_words[: command_words.index("--")] if "--" in command_words else command_words
     )  # the rest is for a container
     help_text = io.StringIO()
     with redirect_stdout(help_text):
@@ -60,10 +60,10 @@ def check_kubeproto(words: list[str]) -> None:
     assert {argument for argument in arguments if argument.startswith("--")} <= options
 
 
-def check_python(words: list[str]) -> None:
-    if words[0] != "-m":
+def check_python(command_words: list[str]) -> None:
+    if command_words[0] != "-m":
         return
-    module, *arguments = words[1:]
+    module, *arguments = command_words[1:]
     assert importlib.util.find_spec(module), f"no module {module}"
     if module == "benchmarks":
         if arguments[:1] not in (["compare"], ["report"]):
@@ -89,17 +89,24 @@ CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {
 }
 
 COMMANDS: Final = [
-    pytest.param(words, id=location) for location, words in commands_of_pages() if words[0] in CHECKS
+    pytest.param(command_words, id=location)
+    for location, command_words in commands_of_pages()
+    if command_words[0] in CHECKS
 ]
 
 
-@pytest.mark.parametrize("words", COMMANDS)
-def test_a_command_of_a_page_exists(words: list[str]) -> None:
-    CHECKS[words[0]](words[1:])
+@pytest.mark.parametrize("command_words", COMMANDS)
+def test_a_command_of_a_page_exists(command_words: list[str]) -> None:
+    CHECKS[command_words[0]](command_words[1:])
 
 
 def test_commands_are_found() -> None:
-    assert {words[0] for _, words in commands_of_pages()} >= {"make", "pip", "kubeproto", "python"}
+    assert {command_words[0] for _, command_words in commands_of_pages()} >= {
+        "make",
+        "pip",
+        "kubeproto",
+        "python",
+    }
 
 
 @pytest.mark.parametrize(
@@ -113,9 +120,9 @@ def test_commands_are_found() -> None:
     ],
 )
 def test_an_unknown_command_is_detected(wrong: str) -> None:
-    program, *words = shlex.split(wrong)
+    program, *command_words = shlex.split(wrong)
     with pytest.raises((AssertionError, UnknownNames)):
-        CHECKS[program](words)
+        CHECKS[program](command_words)
 
 
 def test_the_table_of_the_command_line_has_each_command() -> None:
@@ -124,5 +131,7 @@ def test_the_table_of_the_command_line_has_each_command() -> None:
     commands_of_page = [name for cell in cells for name in re.findall(r"`kubeproto ([a-z-]+)`", cell)]
     with redirect_stdout(io.StringIO()) as output:
         assert main(["--help"]) == 0
-    listed = re.findall(r"^  ([a-z-]+)  +\S", output.getvalue().partition("Commands:")[2], re.MULTILINE)
-    assert sorted(commands_of_page) == sorted(listed)
+    listed_commands = re.findall(
+        r"^  ([a-z-]+)  +\S", output.getvalue().partition("Commands:")[2], re.MULTILINE
+    )
+    assert sorted(commands_of_page) == sorted(listed_commands)

@@ -1,6 +1,6 @@
 """Every Python snippet of the README and the documentation runs, and prints the output in the page.
 
-The snippets of a page are one program, in their order. A ```text block after a snippet is its output, line by
+The snippets of a page form a program, in their order. A ```text block after a snippet is its output, line by
 line; omitted lines are a line of `…`. A snippet with a file name is that file: files named test_… run under
 pytest, and a file before a ```text block is imported by a new process.
 """
@@ -25,7 +25,7 @@ END = Snippet("", "", 0)
 PROGRAMS = [page for page in pages() if any(snippet.language == "python" for snippet in snippets(page))]
 
 
-def blanked(page: Path, snippet: Snippet) -> types.CodeType:
+def with_blank_lines(page: Path, snippet: Snippet) -> types.CodeType:
     # With the original line numbers a failure points into the page.
     return compile("\n" * snippet.line + snippet.text, str(page), "exec")
 
@@ -58,7 +58,7 @@ def test_the_snippets_of_a_page_run_and_print_its_output(
             if snippet.language == "python" and behind.language == "text":
                 output = run_python(tmp_path, "-c", f"import {snippet.file.removesuffix('.py')}")
         elif snippet.language == "python":
-            exec(blanked(page, snippet), module.__dict__)
+            exec(with_blank_lines(page, snippet), module.__dict__)
             output = capsys.readouterr().out
     if list(tmp_path.glob("test_*.py")):
         run_python(tmp_path, "-m", "pytest", "-q", *PLUGINS, str(tmp_path))

@@ -1,6 +1,6 @@
 """The programs of the pages pass mypy strict, as in a user's editor.
 
-The blocks of a page are one module, as in the test that runs them; a block with a file name is that file.
+The blocks of a page form a module, as in the test that runs them; a block with a file name is that file.
 Line numbers are preserved, so a finding points into the page.
 """
 
@@ -69,12 +69,12 @@ def findings(folder: Path, sources: dict[str, str]) -> Iterator[str]:
 def test_the_programs_of_the_pages_pass_mypy_strict_which_finds_a_wrong_type(tmp_path: Path) -> None:
     sources = write_modules(tmp_path)
     lines = (tmp_path / "README/program.py").read_text().splitlines()
-    wrong = next(number for number, line in enumerate(lines) if "return await_change()" in line)
-    lines[wrong] = "    return book.spec.titel"
+    line_number = next(number for number, line in enumerate(lines) if "return await_change()" in line)
+    lines[line_number] = "    return book.spec.titel"
     (tmp_path / "wrong").mkdir()
     (tmp_path / "wrong/__init__.py").touch()
     (tmp_path / "wrong/program.py").write_text("\n".join(lines))
     lines_of_mypy = list(findings(tmp_path, {**sources, "wrong/program.py": "a wrong README.md"}))
-    prefix = f"a wrong README.md:{wrong + 1}: error: "
+    prefix = f"a wrong README.md:{line_number + 1}: error: "
     assert [finding for finding in lines_of_mypy if not finding.startswith(prefix)] == []
     assert [finding for finding in lines_of_mypy if '"BookSpec" has no attribute "titel"' in finding]

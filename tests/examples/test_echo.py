@@ -162,13 +162,13 @@ def test_many_echoes_are_reconciled_concurrently_and_an_echo_never_twice_at_once
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running: Counter[str] = Counter()
-    most = {"one": 0, "all": 0}
+    max_concurrency = {"one": 0, "all": 0}
     deploy = echo.deploy
 
     async def reconcile_slowly(obj: Echo, ctx: Context[None]) -> Action:
         running[ctx.key] += 1
-        most["one"] = max(most["one"], running[ctx.key])
-        most["all"] = max(most["all"], running.total())
+        max_concurrency["one"] = max(max_concurrency["one"], running[ctx.key])
+        max_concurrency["all"] = max(max_concurrency["all"], running.total())
         await anyio.sleep(1)
         running[ctx.key] -= 1
         return await deploy(obj, ctx)
@@ -190,7 +190,7 @@ def test_many_echoes_are_reconciled_concurrently_and_an_echo_never_twice_at_once
         )
 
     run_operator(backend, body)
-    assert most == {"one": 1, "all": 10}
+    assert max_concurrency == {"one": 1, "all": 10}
 
 
 def test_the_definition_can_be_applied() -> None:

@@ -131,10 +131,10 @@ def test_durations_are_added_and_compared_in_whole_nanoseconds(a: int, b: int) -
 
 
 def test_a_duration_outside_of_gos_range_is_refused_everywhere() -> None:
-    longest = Duration(2**63 - 1)
+    max_nanoseconds = Duration(2**63 - 1)
     makes: list[Callable[[], Duration]] = [
-        lambda: longest + Duration(1),
-        lambda: longest * 2,
+        lambda: max_nanoseconds + Duration(1),
+        lambda: max_nanoseconds * 2,
         lambda: -Duration(-(2**63)),
         lambda: Duration.of(1e20),
     ]

@@ -98,10 +98,10 @@ def test_untouched_parts_are_written_byte_for_byte_beside_a_changed_part(text: b
     obj = lazy(text)
     assert obj.status is not None
     obj.status.copies = 9
-    again = encode(obj)
-    assert b'"copies":9' in again
-    assert b'"extra":null' in again
-    assert b'"labels":{"x": "y"}' in again
+    encoded_again = encode(obj)
+    assert b'"copies":9' in encoded_again
+    assert b'"extra":null' in encoded_again
+    assert b'"labels":{"x": "y"}' in encoded_again
     obj.metadata.labels["z"] = "new"
     assert json.loads(encode(obj))["metadata"]["labels"] == {"x": "y", "z": "new"}
     assert b'"extra":null' in encode(obj)
@@ -167,13 +167,13 @@ def test_showing_or_copying_an_object_reads_all_its_parts(text: bytes) -> None:
         copy.copy, copy.deepcopy, lambda obj: pickle.loads(pickle.dumps(obj)), lambda obj: obj.__replace__(),
     ]  # fmt: skip
     parts: list[Callable[[Any], Any]] = [lambda obj: obj, lambda obj: obj.metadata]
-    for take in copies:
+    for copy_object in copies:
         for part in parts:
             obj = part(lazy(text))
-            again = take(obj)
-            assert again is not obj
-            assert isinstance(again, type(part(plain(text))))
-            assert again == part(plain(text)) == obj
+            encoded_again = copy_object(obj)
+            assert encoded_again is not obj
+            assert isinstance(encoded_again, type(part(plain(text))))
+            assert encoded_again == part(plain(text)) == obj
     deep = copy.deepcopy(obj := lazy(text))
     deep.metadata.labels["only"] = "here"
     assert "only" not in obj.metadata.labels
@@ -323,7 +323,7 @@ def test_metadata_alone_is_written_byte_for_byte_until_it_is_touched() -> None:
 
 
 def test_a_dynamic_object_reads_its_kind_at_any_position() -> None:
-    late = json.dumps(
+    kind_at_the_end = json.dumps(
         {
             "metadata": json.loads(METADATA) | {"uid": "u" * 60},
             "spec": PAD,
@@ -331,9 +331,12 @@ def test_a_dynamic_object_reads_its_kind_at_any_position() -> None:
             "apiVersion": "v1",
         }
     ).encode()
-    late = late.replace(b": ", b":").replace(b", ", b",")
+    kind_at_the_end = kind_at_the_end.replace(b": ", b":").replace(b", ", b",")
     for kind in (kp.Dynamic, kp.Metadata):
-        assert (decode(late, kind).kind, decode(late, kind).api_version) == ("Book", "v1")
+        assert (decode(kind_at_the_end, kind).kind, decode(kind_at_the_end, kind).api_version) == (
+            "Book",
+            "v1",
+        )
 
 
 def test_the_error_for_an_unresolvable_nested_class_is_raised_on_access() -> None:

@@ -160,9 +160,9 @@ def test_the_value_is_exact_and_below_nano_rounded_away_from_zero(number: str, s
 
 @given(quantities)
 def test_the_canonical_form_is_parsed_back_and_printed_unchanged(quantity: Quantity) -> None:
-    again = Quantity.parse(str(quantity))
-    assert again == quantity
-    assert str(again) == str(quantity)
+    parsed_back = Quantity.parse(str(quantity))
+    assert parsed_back == quantity
+    assert str(parsed_back) == str(quantity)
 
 
 @given(quantities, quantities, st.integers(-1000, 1000))
@@ -243,6 +243,6 @@ def test_a_quantity_cannot_be_combined_with_other_types() -> None:
 
 @given(quantities)
 def test_a_quantity_survives_copy_and_pickle(quantity: Quantity) -> None:
-    for again in (copy.copy(quantity), copy.deepcopy(quantity), pickle.loads(pickle.dumps(quantity))):
-        assert again == quantity
-        assert again.format == quantity.format
+    for parsed_back in (copy.copy(quantity), copy.deepcopy(quantity), pickle.loads(pickle.dumps(quantity))):
+        assert parsed_back == quantity
+        assert parsed_back.format == quantity.format

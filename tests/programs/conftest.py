@@ -1,4 +1,4 @@
-"""The example programs on two servers: the served simulator in `make test`, a real one in `make real`."""
+"""The example programs on two servers: the served simulator in `make test`, a real server in `make real`."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Site:
         assert completed.returncode == 0, f"kubectl {command}: {completed.stdout}"
         return completed.stdout.strip()
 
-    def refused(self, command: str, stdin: str = "") -> str:
+    def failing_kubectl(self, command: str, stdin: str = "") -> str:
         """Return the output of kubectl, which must fail."""
         completed = self.attempt(command, stdin)
         assert completed.returncode != 0, f"kubectl {command}: {completed.stdout}"

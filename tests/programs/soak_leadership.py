@@ -1,10 +1,10 @@
-"""The long run of an election: two processes, of which the leader is stopped (SIGSTOP) again and again.
+"""The long run of an election between two processes, whose leader is stopped (SIGSTOP) repeatedly.
 
-`make soak` runs it with a reconcile that waits and with one that blocks its event loop; ``--stops 2`` makes
-it shorter. Every write arrives at the simulated server of this process, which knows the holder of the lease
-at that moment. Each run reports its begin by the clock of the machine. It fails if a process writes while the
-other one holds the lease, if a run begins in one process between two runs of a term of the other, or if
-nobody leads for a minute.
+`make soak` runs it with a reconcile that waits and a reconcile that blocks its event loop; ``--stops 2``
+makes it shorter. Every write arrives at the simulated server of this process, which knows the current holder
+of the lease. Each run reports its start by the clock of the machine. The test fails if a process writes while
+the other process holds the lease, if a run starts between two runs of the other process in the same term, or
+if there is no leader for a minute.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Candidate:
     def events(self, event: str) -> list[int]:
         """Return the times of the events of this name."""
         lines = (line.split() for line in self.output.read_text().splitlines())
-        return [int(at) for reported, at in lines if reported == event]
+        return [int(event_time) for reported, event_time in lines if reported == event]
 
     def end(self) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -132,7 +132,7 @@ def main() -> None:
 
 def stop_leaders(folder: Path, blocks: str, stops: int) -> None:
     """Stop the leader some times, and continue it after a while."""
-    judge, chance, began = Judge(), random.Random(stops), time.monotonic()
+    judge, chance, start = Judge(), random.Random(stops), time.monotonic()
     judge.put(ConfigMap(metadata=kp.ObjectMeta(name="soak")))
     with serving(judge) as server:
         kubeconfig = folder / "kubeconfig"
@@ -156,11 +156,13 @@ def stop_leaders(folder: Path, blocks: str, stops: int) -> None:
         assert judge.holder() == "", "the lease was not released"
     refused = sum(len(candidate.events("refused")) for candidate in candidates.values())
     begins = sorted(
-        (at, candidate.name) for candidate in candidates.values() for at in candidate.events("begin")
+        (begin_time, candidate.name)
+        for candidate in candidates.values()
+        for begin_time in candidate.events("begin")
     )
     terms = [name for (_, name), (_, last) in zip(begins, [(0, ""), *begins], strict=False) if name != last]
-    took = f"{time.monotonic() - began:.0f} s"
-    _say(
+    took = f"{time.monotonic() - start:.0f} s"
+    _report(
         f"a reconcile that {blocks}: leader stopped {stops} times for {min(pauses)} to {max(pauses)} s,"
         f" {len(terms)} terms, {len(begins)} runs, {judge.writes} writes, {refused} refused by the fence,"
         f" {len(judge.late)} late ({took})"
@@ -181,7 +183,7 @@ def wait_for_writes(judge: Judge) -> None:
         time.sleep(0.05)
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     print(text, flush=True)  # noqa: T201
 
 

@@ -65,7 +65,7 @@ def test_the_life_of_a_hello(with_definition: Site, site: Site) -> None:
         site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
         site.kubectl("delete deployment/world")
         site.wait("deployment/world", "create", "jsonpath={.spec.replicas}=5")
-        too_many = site.refused('patch hello/world --type=merge -p {"spec":{"replicas":21}}')
+        too_many = site.failing_kubectl('patch hello/world --type=merge -p {"spec":{"replicas":21}}')
         assert too_many == (
             'The Hello "world" is invalid: spec.replicas: Invalid value: 21: '
             "spec.replicas in body should be less than or equal to 20"
@@ -180,12 +180,12 @@ def test_the_webhooks_of_hello_default_refuse_and_convert(
             output = site.kubectl("apply -f -", make_hello("quiet", 0))
             assert output.startswith("Warning: Hello quiet has no replicas: nobody will say hello")
             site.wait("deployment/quiet", "create")
-            refusal = site.refused('patch hello/quiet --type=merge -p {"spec":{"text":"~"}}')
+            refusal = site.failing_kubectl('patch hello/quiet --type=merge -p {"spec":{"text":"~"}}')
             assert refusal.endswith(
                 'The Hello "quiet" is invalid: spec.text: Invalid value: " ": it cannot be read'
             )
             long = "a" * 64
-            assert "a Hello's name is a label too" in site.refused("create -f -", make_hello(long, 1))
+            assert "a Hello's name is a label too" in site.failing_kubectl("create -f -", make_hello(long, 1))
             check_conversion(site)
             site.kubectl("delete hello --all")
         finally:
@@ -207,7 +207,7 @@ def test_hello_in_a_cluster_issues_the_certificate_of_its_webhooks(with_definiti
 
 
 def check_conversion(site: Site) -> None:
-    """Check that an object written in one version is read in the other."""
+    """Check that an object is written and read in different versions."""
     site.until("apply -f -", ".*hello.fraim.co.jp/old (created|unchanged)", OLD)
     fields = "{.apiVersion}/{.spec.replicas}/{.spec.text}"
     new = site.kubectl(f"get hellos.v1.fraim.co.jp/old -o jsonpath={fields}")

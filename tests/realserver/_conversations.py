@@ -23,7 +23,7 @@ from ._real_asking import NAMESPACES, Asker
 
 
 class Stage:
-    """Actions besides a conversation; with a recording they do nothing."""
+    """Preparations of a conversation on a server; with a recording they do nothing."""
 
     def __init__(
         self, release: str, asker: Asker | None = None, compact: Callable[[], object] = lambda: None
@@ -33,7 +33,7 @@ class Stage:
         self._asker = asker
 
     def do(self, request: Request[Any]) -> None:
-        """Prepare something."""
+        """Send a request, unless the conversation is replayed."""
         if self._asker is not None:
             self._asker.ask(request)
 
@@ -117,10 +117,10 @@ def a_watch_with_a_selector(asker: Asker, _: Stage) -> None:
     kinds = [type(event) for event in received if not isinstance(event, kp.Bookmark)]
     assert kinds == [kp.Added, kp.Deleted, kp.Added, kp.Deleted]
     assert any(isinstance(event, kp.Bookmark) for event in received)
-    departed, back = received[1], received[2]
-    assert isinstance(departed, kp.Deleted)
-    assert isinstance(back, kp.Added)
-    assert departed.object.metadata.uid == back.object.metadata.uid
+    deleted_event, restored_event = received[1], received[2]
+    assert isinstance(deleted_event, kp.Deleted)
+    assert isinstance(restored_event, kp.Added)
+    assert deleted_event.object.metadata.uid == restored_event.object.metadata.uid
 
 
 def streaming_lists(asker: Asker, stage: Stage) -> None:
@@ -168,7 +168,7 @@ def forgotten_versions(asker: Asker, stage: Stage) -> None:
     assert event.status.reason == "Expired"
 
 
-def what_a_server_offers(asker: Asker, _: Stage) -> None:
+def read_server_information(asker: Asker, _: Stage) -> None:
     server_version = asker.ask(version())
     assert server_version.major == "1"
     assert asker.ask(health("readyz")).healthy
@@ -184,7 +184,7 @@ def refusals(asker: Asker, _: Stage) -> None:
     created = asker.ask(books.create(book("moby")))
     asker.ask(books.merge_patch("moby", {"spec": {"copies": 2}}))
     loose = kp.Api(kp.Dynamic, resource=books.resource, namespace="refused")
-    wrong = msgspec.convert({"metadata": {"name": "x"}, "content": {"spec": {"title": 5}}}, kp.Dynamic)
+    invalid_map = msgspec.convert({"metadata": {"name": "x"}, "content": {"spec": {"title": 5}}}, kp.Dynamic)
     unknown = msgspec.convert(
         {"metadata": {"name": "x"}, "content": {"spec": {"title": "x", "colour": "blue"}}}, kp.Dynamic
     )
@@ -194,7 +194,7 @@ def refusals(asker: Asker, _: Stage) -> None:
         (kp.Conflict, books.replace(created)),
         (kp.Conflict, books.delete("moby", uid="00000000-0000-4000-8000-ffffffffffff")),
         (kp.Invalid, books.create(book("No Name"))),
-        (kp.Invalid, loose.create(wrong)),
+        (kp.Invalid, loose.create(invalid_map)),
         (kp.BadRequest, loose.create(unknown, field_validation="Strict")),
         (kp.Invalid, books.json_patch("moby", [{"op": "test", "path": "/spec/copies", "value": 9}])),
         (kp.ApiError, loose.strategic_patch("moby", {"spec": {"copies": 1}})),
@@ -216,7 +216,7 @@ def nobody_may_do_anything(asker: Asker, _: Stage) -> None:
     assert 'User "nobody" cannot list' in caught.value.status.message
 
 
-def what_controllers_make(asker: Asker, _: Stage) -> None:
+def create_pods_by_controllers(asker: Asker, _: Stage) -> None:
     namespace = in_namespace(asker, "made")
     deployments, pods = kp.Api(Deployment, namespace=namespace), kp.Api(Pod, namespace=namespace)
     manifest = {
@@ -286,9 +286,9 @@ CONVERSATIONS: Final[dict[str, tuple[Conversation, str, bool]]] = {
     "a-watch-with-a-selector": (a_watch_with_a_selector, "admin", False),
     "streaming-lists": (streaming_lists, "admin", False),
     "forgotten-versions": (forgotten_versions, "admin", True),
-    "what-a-server-offers": (what_a_server_offers, "admin", False),
+    "what-a-server-offers": (read_server_information, "admin", False),
     "refusals": (refusals, "admin", False),
     "nobody-may-do-anything": (nobody_may_do_anything, "nobody", False),
-    "what-controllers-make": (what_controllers_make, "admin", False),
+    "what-controllers-make": (create_pods_by_controllers, "admin", False),
     "a-long-list": (a_long_list, "admin", False),
 }

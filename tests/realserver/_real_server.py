@@ -103,7 +103,7 @@ class RealServer:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         try:
-            self._hear("ready")
+            self._wait_for_reply("ready")
         except BaseException:
             self.kill()
             raise
@@ -111,7 +111,7 @@ class RealServer:
     def compact(self) -> int:
         """Compact the history of etcd, and return the compacted revision."""
         self._tell("compact")
-        return int(self._hear("compacted"))
+        return int(self._wait_for_reply("compacted"))
 
     def kill(self) -> None:
         """Kill the process with SIGKILL, as in a crash. Stored objects stay."""
@@ -141,7 +141,7 @@ class RealServer:
         self._pipe("stdin").write(f"{command}\n".encode())
         self._pipe("stdin").flush()
 
-    def _hear(self, keyword: str) -> str:
+    def _wait_for_reply(self, keyword: str) -> str:
         # The process replies or ends, so no time limit is needed.
         line: bytes = self._pipe("stdout").readline()
         received, _, value = line.decode().strip().partition(" ")

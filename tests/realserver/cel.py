@@ -32,17 +32,18 @@ COUNT: Final = {"string": "maxLength", "array": "maxItems", "object": "maxProper
 
 def ask(asker: Asker) -> list[str]:
     """Return the outcome of each row on the server: passed, failed, or the reason of a refused rule."""
-    ends: list[str] = []
+    outcomes: list[str] = []
     for first in range(0, len(cel_rules.ROWS), TOGETHER):
         rows = dict(enumerate(cel_rules.ROWS[first : first + TOGETHER]))
         refused = _refused(asker, rows)
         definition = _definition({number: row for number, row in rows.items() if number not in refused})
         asker.define(definition)
-        ends += [
-            refused[index] if index in refused else _ask(asker, index, row) for index, row in rows.items()
+        outcomes += [
+            refused[index] if index in refused else _evaluate_row(asker, index, row)
+            for index, row in rows.items()
         ]
         asker.undefine(definition)
-    return ends
+    return outcomes
 
 
 def _refused(asker: Asker, rows: dict[int, Any]) -> dict[int, str]:
@@ -60,7 +61,7 @@ def _refused(asker: Asker, rows: dict[int, Any]) -> dict[int, str]:
 
 def _definition(rows: dict[int, Any]) -> CustomResourceDefinition:
     properties = {
-        f"f{number}": _bounded(schema) | {"x-kubernetes-validations": [{"rule": rule}]}
+        f"f{number}": _bound_schema(schema) | {"x-kubernetes-validations": [{"rule": rule}]}
         for number, (_, schema, rule, _, _) in rows.items()
     }
     names = {"plural": "rules", "singular": "rule", "kind": "Rule", "listKind": "RuleList"}
@@ -74,21 +75,21 @@ def _definition(rows: dict[int, Any]) -> CustomResourceDefinition:
     return CustomResourceDefinition(metadata=kp.ObjectMeta(name=f"rules.{GROUP}"), spec=spec)
 
 
-def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
-    bounded = dict(schema)
+def _bound_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    schema_with_bounds = dict(schema)
     if schema.get("type") in COUNT and "properties" not in schema and "format" not in schema:
-        bounded.setdefault(COUNT[schema["type"]], MOST[schema["type"]])
+        schema_with_bounds.setdefault(COUNT[schema["type"]], MOST[schema["type"]])
     for name in ("items", "additionalProperties"):
         if name in schema:
-            bounded[name] = _bounded(schema[name])
+            schema_with_bounds[name] = _bound_schema(schema[name])
     if "properties" in schema:
-        bounded["properties"] = {
-            name: _bounded(field_schema) for name, field_schema in schema["properties"].items()
+        schema_with_bounds["properties"] = {
+            name: _bound_schema(field_schema) for name, field_schema in schema["properties"].items()
         }
-    return bounded
+    return schema_with_bounds
 
 
-def _ask(asker: Asker, number: int, row: Any) -> str:
+def _evaluate_row(asker: Asker, number: int, row: Any) -> str:
     api = kp.Api(kp.Dynamic, resource=RESOURCE, namespace="default")
     value, name = row[3], f"row-{number}"
     try:
@@ -117,14 +118,14 @@ def main() -> None:
         start(Path(folder)) as server,
         asking(server.connection) as asker,
     ):
-        ends = ask(asker)
-    recorded = {cel_table.key(row): end for row, end in zip(cel_rules.ROWS, ends, strict=True)}
+        outcomes = ask(asker)
+    recorded = {cel_table.key(row): end for row, end in zip(cel_rules.ROWS, outcomes, strict=True)}
     cel_table.VERDICTS.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
     cel_table.write(cel_rules.ROWS)
-    for row, end in zip(cel_rules.ROWS, ends, strict=True):
+    for row, end in zip(cel_rules.ROWS, outcomes, strict=True):
         if row[4] in (cel_rules.PASSED, cel_rules.FAILED) and row[4] != end:
             sys.stdout.write(f"{row[1:4]}: {row[4]} here, {end} there\n")
-    sys.stdout.write(f"{len(ends)} rules\n")
+    sys.stdout.write(f"{len(outcomes)} rules\n")
 
 
 if __name__ == "__main__":

@@ -82,21 +82,22 @@ def unavailable(required: list[str]) -> list[str]:
 
 def go_mod(version: str) -> str:
     """Return a go.mod for a control plane of this version of Kubernetes."""
-    theirs = their_go_mod(version)
+    go_mod_of_kubernetes = their_go_mod(version)
     staging = staging_version(version)
     staged = staging_modules(version)
-    required = {requirement["Path"]: requirement["Version"] for requirement in theirs["Require"]}
+    required = {
+        requirement["Path"]: requirement["Version"] for requirement in go_mod_of_kubernetes["Require"]
+    }
     required |= dict.fromkeys(staged, staging)
     required[_KUBERNETES] = version
     godebug = "".join(
         f"godebug {requirement['Key']}={requirement['Value']}\n"
-        for requirement in theirs.get("Godebug") or ()
+        for requirement in go_mod_of_kubernetes.get("Godebug") or ()
     )
     lines = "".join(f"\t{name} {requirement}\n" for name, requirement in sorted(required.items()))
     replaced = "".join(f"\t{name} => {name} {staging}\n" for name in staged)
-    return (
-        f"module {_MODULE}\n\ngo {theirs['Go']}\n\n{godebug}\nrequire (\n{lines})\n\nreplace (\n{replaced})\n"
-    )
+    go = go_mod_of_kubernetes["Go"]
+    return f"module {_MODULE}\n\ngo {go}\n\n{godebug}\nrequire (\n{lines})\n\nreplace (\n{replaced})\n"
 
 
 def their_go_mod(version: str) -> dict[str, Any]:

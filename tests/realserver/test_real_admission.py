@@ -15,8 +15,8 @@ from .admission import run_webhook_caller
 @pytest.mark.kubernetes("1.36")
 def test_webhook_calls_and_responses_equal_those_of_the_simulated_server(real_server: RealServer) -> None:
     with run_webhook_caller(real_server) as caller:
-        theirs = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
+        real_outcomes = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
         caller.configure(Case("none", (), (), ()))  # other tests write at the same time
     simulated = SimulatedWebhookCaller()
     for case in (*CASES, *POLICIES, BODIES):
-        assert run_case(simulated, case) == theirs[case.name], case.name
+        assert run_case(simulated, case) == real_outcomes[case.name], case.name

@@ -74,8 +74,8 @@ def test_four_caches_equal_a_server_after_crashes_compactions_and_disconnects(se
             f"{name}: {cache.events} events, {cache.snapshots} snapshots;"
             f" {', '.join(f'{count} x {kind.__name__}' for kind, count in met.items())}\n"
         )
-        garbled = {book.text for book in cache.troubles if isinstance(book.outcome, Garbled)}
-        sys.stdout.write("".join(f"    {text}\n" for text in garbled))
+        error_texts = {book.text for book in cache.troubles if isinstance(book.outcome, Garbled)}
+        sys.stdout.write("".join(f"    {text}\n" for text in error_texts))
         # Otherwise the run would prove too little.
         assert met[Expired], "no version of this cache was compacted"
         assert met[TimedOut], "this cache did not detect the silence"

@@ -142,7 +142,7 @@ def test_a_hostile_object_is_refused_with_the_predicted_message(asker: Asker) ->
             request = books.create(decode(msgspec.json.encode(obj), kp.Dynamic), dry_run=True)
             apply_defaults(TYPED.SCHEMA, obj)
             foretold = {(violation.field, violation.message) for violation in validate(TYPED.SCHEMA, obj)}
-            assert refused(asker, request) == foretold, field
+            assert refused_fields(asker, request) == foretold, field
 
 
 def test_a_pod_template_in_a_custom_resource_keeps_its_metadata(asker: Asker) -> None:
@@ -157,7 +157,7 @@ def test_a_pod_template_in_a_custom_resource_keeps_its_metadata(asker: Asker) ->
         assert stored.spec.spec.containers[0].args == ["a"]
 
 
-def refused(asker: Asker, request: Request[Any]) -> set[tuple[str, str]]:
+def refused_fields(asker: Asker, request: Request[Any]) -> set[tuple[str, str]]:
     """Return the fields that a real server refuses, and its messages."""
     try:
         asker.ask(request)

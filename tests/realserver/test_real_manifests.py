@@ -53,7 +53,7 @@ def test_a_program_works_on_a_real_server_with_the_permissions_of_its_manifests(
                     )
                     await anyio.to_thread.run_sync(_until_rights_are_known, real_server)
                     assert await _find_refused_resource(client) == "pods"
-                    await _pods_are_admitted(user, program)
+                    await _check_admission_of_pods(user, program)
                     await _run_scenario(user, client, program, objects)
             finally:
                 with anyio.CancelScope(shield=True):
@@ -88,7 +88,7 @@ async def _run_scenario(
         tasks.cancel_scope.cancel()
 
 
-async def _pods_are_admitted(user: Client, program: PackagedProgram) -> None:
+async def _check_admission_of_pods(user: Client, program: PackagedProgram) -> None:
     """Create the namespace with the Pod Security Standard *restricted*, which the Deployment's pods meet."""
     plain = Pod(
         metadata=kp.ObjectMeta(name="plain", namespace=program.namespace),

@@ -31,7 +31,7 @@ def documents(name: str) -> list[tuple[kp.Resource, dict[str, Any]]]:
 
 
 async def refusals(client: Client) -> list[str]:
-    """Return what a server says to each of the documents, which it does not store."""
+    """Return the messages of a server about dry runs of each document."""
     messages: list[str] = []
     for name in NAMES:
         for resource, document in documents(name):

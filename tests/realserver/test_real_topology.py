@@ -27,7 +27,7 @@ def test_pods_get_the_topology_labels_of_their_node(real_server: RealServer) -> 
             assert incoming.status < 300, response_body
             return json.loads(response_body)
 
-        theirs = placed(send, real=True)
+        real_labels = placed(send, real=True)
         for name in ("placed", "unplaced"):
             send("DELETE", f"/api/v1/nodes/{name}", {})
-    assert placed(sender(sim.Cluster())) == theirs
+    assert placed(sender(sim.Cluster())) == real_labels

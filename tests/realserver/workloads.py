@@ -80,9 +80,10 @@ def outcomes(cluster: RealCluster, case: Case) -> Iterator[tuple[Json, Json]]:
 def differences(real: Json, simulated: Json) -> Iterator[str]:
     """Return the differences of two outcomes, line by line."""
     for name in sorted({*real, *simulated}):
-        theirs, ours = (_lines(outcome.get(name)) for outcome in (real, simulated))
+        real_lines, simulated_lines = (_lines(outcome.get(name)) for outcome in (real, simulated))
         yield from (
-            line.rstrip() for line in difflib.unified_diff(ours, theirs, f"{name} simulated", "real", n=0)
+            line.rstrip()
+            for line in difflib.unified_diff(simulated_lines, real_lines, f"{name} simulated", "real", n=0)
         )
 
 

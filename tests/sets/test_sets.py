@@ -63,8 +63,8 @@ def parent_annotations(
 
 
 def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: SimulatedBlockingClient) -> None:
-    first = [namespace("extra"), config("a", k="1"), config("b", "extra"), account("robot")]
-    plan = client.plan(first, PARENT)
+    desired_objects = [namespace("extra"), config("a", k="1"), config("b", "extra"), account("robot")]
+    plan = client.plan(desired_objects, PARENT)
     assert outcome(plan) == {
         "created": [
             "Namespace extra",
@@ -77,12 +77,12 @@ def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: Simul
     client.perform(plan)
     assert parent_annotations(cluster)[KINDS] == "ConfigMap,Namespace,ServiceAccount"
     assert parent_annotations(cluster)[NAMESPACES] == "extra"
-    again = client.plan(first, PARENT)
-    assert again.clean
-    assert again.summary == "4 unchanged"
+    unchanged_plan = client.plan(desired_objects, PARENT)
+    assert unchanged_plan.clean
+    assert unchanged_plan.summary == "4 unchanged"
 
     log_length = len(cluster.log)
-    assert str(client.perform(again)) == ""
+    assert str(client.perform(unchanged_plan)) == ""
     assert writes(cluster, log_length) == []
 
     plan = client.plan([config("a", k="2"), config("c")], PARENT)

@@ -172,11 +172,20 @@ def has_bundle(configuration: MutatingWebhookConfiguration) -> bool:
 Data = dict[str, bytes]
 # Functions that derive unusable data from the data of two valid Secrets.
 UNUSABLE: dict[str, Callable[[Data, Data], Data]] = {
-    "garbage": lambda good, other: {"tls.crt": b"garbage", "tls.key": b"x"},
-    "the key of another certificate": lambda good, other: {**good, "tls.key": other["tls.key"]},
-    "the key of another authority": lambda good, other: {**good, "ca.key": other["ca.key"]},
-    "another authority": lambda good, other: {**good, "ca.crt": good["ca.crt"] + other["ca.crt"]},
-    "an empty bundle": lambda good, other: {**good, "ca.crt": b""},
+    "garbage": lambda valid_data, other_data: {"tls.crt": b"garbage", "tls.key": b"x"},
+    "the key of another certificate": lambda valid_data, other_data: {
+        **valid_data,
+        "tls.key": other_data["tls.key"],
+    },
+    "the key of another authority": lambda valid_data, other_data: {
+        **valid_data,
+        "ca.key": other_data["ca.key"],
+    },
+    "another authority": lambda valid_data, other_data: {
+        **valid_data,
+        "ca.crt": valid_data["ca.crt"] + other_data["ca.crt"],
+    },
+    "an empty bundle": lambda valid_data, other_data: {**valid_data, "ca.crt": b""},
 }
 
 
@@ -190,11 +199,11 @@ def test_an_unusable_secret_is_replaced(
         cluster, shipped = make_cluster()
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
-            good, other = (
+            valid_data, other_data = (
                 apply_decision(c.Begin(), None, ADDRESS.hosts, timestamp_of(client), c.Lifetimes())
                 for _ in range(2)
             )
-            await client.create(Secret(metadata=meta, data=make_unusable(good, other)))
+            await client.create(Secret(metadata=meta, data=make_unusable(valid_data, other_data)))
             managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
             client.start(managed.run())
             client.start(managed.renew())
@@ -249,9 +258,9 @@ def test_a_leader_that_leads_again_does_not_know_which_authorities_were_publishe
                 )
 
             async def chain() -> c.Chain:
-                found = read_chain((await client.api(Secret).get("hooks")).data)
-                assert found is not None
-                return found
+                current_chain = read_chain((await client.api(Secret).get("hooks")).data)
+                assert current_chain is not None
+                return current_chain
 
             first = candidate()
             async with anyio.create_task_group() as term:

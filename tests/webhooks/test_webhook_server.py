@@ -257,9 +257,9 @@ def test_an_unusable_certificate_does_not_replace_the_last_valid_certificate(
         files = CertificateFiles(*tls.paths)
         server = WebhookServer(make_webhooks(), files, port=0, host="127.0.0.1")
         async with run_server(server) as port:
-            good, key = (path.read_bytes() for path in tls.paths)
-            for broken in (b"", good[:40], b"garbage"):
-                tls.paths[0].write_bytes(broken)
+            valid_certificate, key = (path.read_bytes() for path in tls.paths)
+            for fail_review in (b"", valid_certificate[:40], b"garbage"):
+                tls.paths[0].write_bytes(fail_review)
                 async with await connect(port, tls) as stream:
                     assert (await exchange(stream, DEFAULT, review(book())))[0] == 200
             tls.renew()
@@ -353,7 +353,7 @@ def test_a_handler_is_cancelled_at_the_timeout_of_the_server(backend: Backend, t
 def test_a_handler_that_blocks_its_thread_beyond_its_timeout_is_refused_and_logged(
     backend: Backend, tls: Tls, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The scope of the timeout cannot cancel it; what it returns comes too late."""
+    """The timeout cannot cancel the handler; its result arrives too late."""
 
     def block(admission: Admission[Book]) -> None:
         end = time.monotonic() + 0.01
@@ -495,11 +495,11 @@ def test_handlers_that_wait_are_refused_as_installed_webhooks(backend: Backend) 
 
 
 def test_an_error_in_an_installed_handler_is_reported_as_a_failed_webhook(backend: Backend) -> None:
-    def broken(admission: Admission[Book]) -> None:
+    def fail_review(admission: Admission[Book]) -> None:
         raise ZeroDivisionError
 
     cluster = sim.Cluster(crds=[Book])
-    install_webhooks(cluster, Webhooks(Book).validate(broken))
+    install_webhooks(cluster, Webhooks(Book).validate(fail_review))
 
     async def main() -> None:
         async with simulated(cluster) as client:

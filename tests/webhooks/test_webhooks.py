@@ -135,11 +135,11 @@ def test_no_validator_is_called_after_a_refusal() -> None:
 def test_a_deletion_is_reviewed_only_by_validators_of_deletions() -> None:
     reviewed: list[tuple[str, bool]] = []
 
-    def keep(admission: Admission[Book]) -> Violation | None:
+    def forbid_deletion(admission: Admission[Book]) -> Violation | None:
         reviewed.append((admission.object.spec.title, admission.old is admission.object))
         return Violation("FieldValueForbidden", "metadata", detail="it stays")
 
-    application = Webhooks(Book).validate(keep, operations=("DELETE",))
+    application = Webhooks(Book).validate(forbid_deletion, operations=("DELETE",))
     assert post(application, VALIDATE, review(book()))[1]["allowed"]
     assert not post(application, VALIDATE, review(None, book()))[1]["allowed"]
     assert reviewed == [("Moby-Dick", True)]
@@ -286,11 +286,11 @@ def test_an_unknown_path_or_method_is_refused() -> None:
 def test_an_error_in_a_handler_is_a_500_and_its_reason_is_only_logged(
     error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(admission: Admission[Book]) -> None:
+    def fail_review(admission: Admission[Book]) -> None:
         raise error("a bug")
 
     with caplog.at_level(logging.ERROR):
-        status, response = post(Webhooks(Book).validate(broken), VALIDATE, review(book()))
+        status, response = post(Webhooks(Book).validate(fail_review), VALIDATE, review(book()))
     assert (status, "a bug" in response) == (500, False)
     assert f"{error.__name__}: a bug" in caplog.text
     assert VALIDATE in caplog.text
