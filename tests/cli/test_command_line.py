@@ -128,7 +128,7 @@ def test_a_port_in_use_is_reported_in_a_single_line_with_status_1() -> None:
         result = run_command("serve", "--empty", "--port", port)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        f"kubeproto serve: 127.0.0.1:{port} is in use: use another --port, or 0 for a free one\n"
+        f"kubeproto serve: 127.0.0.1:{port} is in use: use another --port, or 0 for a free port\n"
     )
 
 
