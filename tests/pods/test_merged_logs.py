@@ -112,6 +112,24 @@ def test_each_line_is_returned_once_despite_interruptions_and_restarts(go: Go, s
     go(main)
 
 
+def test_a_log_that_makes_progress_is_read_despite_many_interruptions(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        nodes = cluster.nodes()
+        cluster.put(pod("web-0"))
+        cluster.advance(5)
+        for number in range(40):
+            nodes.log("web-0", f"line {number}\n")
+            cluster.advance(1)
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client, read_logs(client, "web-0") as lines:
+            faults.script += [sim.Cut(after=200)] * 7
+            assert printed([line async for line in lines]) == [f"web-0/app: line {n}" for n in range(40)]
+            assert faults.script == []
+
+    go(main)
+
+
 def test_a_new_pod_is_added_and_a_deleted_pod_is_read_to_its_end(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
