@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
@@ -95,6 +96,22 @@ def test_a_probe_reads_a_page_over_a_socket_in_pieces_or_at_once(backend: Backen
             tasks.cancel_scope.cancel()
 
     anyio.run(main, backend=backend)
+
+
+def test_a_client_that_sends_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            port: int = await tasks.start(serve, PAGES, "127.0.0.1", 0)
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                assert b" 200 " in await ask(port, b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+                loop = asyncio.get_running_loop()
+                time = loop.time
+                monkeypatch.setattr(loop, "time", lambda: time() + 5)
+                with anyio.fail_after(1), pytest.raises(anyio.EndOfStream):
+                    await stream.receive()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(main)
 
 
 class Standing:

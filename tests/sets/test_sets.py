@@ -279,6 +279,17 @@ def test_a_plan_keeps_the_kinds_of_members_that_another_client_applied_later(
     assert parent_annotations(cluster)[KINDS] == "ConfigMap"
 
 
+def test_a_kind_that_can_no_longer_be_listed_remains_a_kind_of_the_set(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("a"), account("old")], PARENT))
+    plan = client.plan([config("a")], PARENT)  # it removes ServiceAccounts from the set
+    client.perform(client.plan([config("a"), account("old"), account("theirs")], PARENT))
+    client_of(cluster, RefusingTransport(cluster, forbid("GET", "/serviceaccounts?"))).perform(plan)
+    assert cluster.get("v1/ServiceAccount", "old") is None
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap,ServiceAccount"
+
+
 def test_a_parent_that_another_tool_created_meanwhile_is_not_taken_over(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:

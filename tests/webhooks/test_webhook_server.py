@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import ssl
@@ -348,6 +349,26 @@ def test_a_handler_is_cancelled_at_the_timeout_of_the_server(backend: Backend, t
 
     run_on(backend, main)
     assert cancellations in ([], [True])  # the timeout of 0 s may end the call before the handler starts
+
+
+def test_a_longer_timeout_of_the_server_is_limited(tls: Tls, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slow(admission: Admission[Book]) -> None:
+        loop = asyncio.get_running_loop()
+        loop_time = loop.time
+        monkeypatch.setattr(loop, "time", lambda: loop_time() + 30)
+        await anyio.sleep(60)
+
+    async def main() -> None:
+        application = Webhooks(Book).validate(slow)
+        server = WebhookServer(application, CertificateFiles(*tls.paths), port=0, host="127.0.0.1")
+        async with anyio.create_task_group() as tasks:
+            port: int = await tasks.start(server.run)
+            with anyio.fail_after(30 + 5):
+                async with await connect(port, tls) as stream:
+                    assert (await exchange(stream, f"{VALIDATE}?timeout=99s", review(book())))[0] == 504
+            tasks.cancel_scope.cancel()
+
+    anyio.run(main)
 
 
 def test_a_handler_that_blocks_its_thread_beyond_its_timeout_is_refused_and_logged(

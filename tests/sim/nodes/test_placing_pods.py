@@ -130,6 +130,17 @@ def test_a_waiting_pod_takes_the_resources_of_a_finished_pod() -> None:
     assert rig.phase("second") == "Running"
 
 
+def test_a_waiting_pod_takes_the_resources_of_a_deleted_pod() -> None:
+    rig = Rig(0)
+    rig.nodes.add(capacity={"cpu": "1"})
+    rig.run("first", containers=requests(cpu="1"))
+    rig.run("second", containers=requests(cpu="1"))
+    assert placed(rig, "second") == ""
+    rig.cluster.remove("v1/Pod", "first")
+    rig.cluster.advance(60)
+    assert rig.phase("second") == "Running"
+
+
 def test_the_pod_of_higher_priority_is_placed_first_and_then_the_older() -> None:
     rig = Rig(0)
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
