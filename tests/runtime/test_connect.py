@@ -1,4 +1,4 @@
-"""From what lies around to a client: which transport is taken, what goes with each request, what is said."""
+"""Tests of `connect`: the configuration, the transport, the headers of requests, and the warnings."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def asked(**wanted: Any) -> tuple[Connection, kp.RawRequest, str]:
-    """Connect so and ask one thing: over what, how, and in which namespace the client is."""
+def send_request(**options: Any) -> tuple[Connection, kp.RawRequest, str]:
+    """Connect and send a request; return its connection, the request, and the namespace of the client."""
     net = Net(lambda _, request: (200, VERSION))
     namespaces: list[str] = []
 
     async def main() -> None:
-        async with connect(transport=net.open, **wanted) as client:
+        async with connect(transport=net.open, **options) as client:
             namespaces.append(client.namespace)
             await client.call(version())
 
@@ -67,27 +67,27 @@ def asked(**wanted: Any) -> tuple[Connection, kp.RawRequest, str]:
     return connection, request, namespaces[0]
 
 
-def test_the_current_context_is_taken_with_its_namespace_and_its_user() -> None:
-    connection, request, namespace = asked()
+def test_the_current_context_determines_the_namespace_and_the_user() -> None:
+    connection, request, namespace = send_request()
     assert (connection.server, namespace) == (SERVER, "books")
     assert header(request.headers, "authorization") == "Bearer ann-token"
     assert header(connection.headers, "user-agent") == "kubeproto"
 
 
-def test_what_is_wanted_otherwise_comes_before_the_files(tmp_path: Path) -> None:
-    connection, request, namespace = asked(context="away", user="ann", namespace="attic")
+def test_arguments_override_the_files(tmp_path: Path) -> None:
+    connection, request, namespace = send_request(context="away", user="ann", namespace="attic")
     assert (connection.server, namespace) == ("https://far.test", "attic")
     assert header(request.headers, "authorization") == "Bearer ann-token"
     other = tmp_path / "other"
     other.write_text(KUBECONFIG.replace("current-context: home", "current-context: away"))
-    assert asked(kubeconfig=other)[0].server == "https://far.test"
-    assert asked(kubeconfig="~/other")[0].server == "https://far.test"
+    assert send_request(kubeconfig=other)[0].server == "https://far.test"
+    assert send_request(kubeconfig="~/other")[0].server == "https://far.test"
 
 
-def test_user_agent_headers_and_impersonation_go_with_every_request() -> None:
-    connection, _, _ = asked(user_agent="shelf/1", impersonate="carl", headers={"X-Shelf": "7"})
+def test_user_agent_headers_and_impersonation_are_sent_with_every_request() -> None:
+    connection, _, _ = send_request(user_agent="shelf/1", impersonate="carl", headers={"X-Shelf": "7"})
     assert connection.headers == (("User-Agent", "shelf/1"), ("Impersonate-User", "carl"), ("X-Shelf", "7"))
-    connection, _, _ = asked(
+    connection, _, _ = send_request(
         impersonate=Impersonation(user="carl", groups=("readers",)), headers=(("A", "1"), ("A", "2"))
     )
     assert connection.headers[1:] == (
@@ -97,27 +97,27 @@ def test_user_agent_headers_and_impersonation_go_with_every_request() -> None:
 
 def test_a_program_may_forbid_plugins() -> None:
     with pytest.raises(ConfigError, match="'evil' must not be started"):
-        asked(user="eve", plugins=PluginPolicy(mode="DenyAll"))
+        send_request(user="eve", plugins=PluginPolicy(mode="DenyAll"))
 
 
-def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
+def test_a_given_configuration_is_used_unchanged() -> None:
     config = Config(connection=Connection(server="http://here.test"), namespace="mine")
-    connection, request, namespace = asked(config=config)
+    connection, request, namespace = send_request(config=config)
     assert (connection.server, namespace) == ("http://here.test", "mine")
     assert header(request.headers, "authorization") == ""
     with pytest.raises(ConfigError, match="context cannot be combined with config"):
-        asked(config=config, context="away")
+        send_request(config=config, context="away")
 
 
-@pytest.mark.parametrize(("mode", "warned"), [(0o644, 1), (0o640, 1), (0o600, 0)])
-def test_a_kubeconfig_with_a_token_that_others_can_read_is_warned_of(
-    kubeconfig: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: int
+@pytest.mark.parametrize(("mode", "warnings"), [(0o644, 1), (0o640, 1), (0o600, 0)])
+def test_a_kubeconfig_with_a_token_that_others_can_read_is_a_warning(
+    kubeconfig: Path, caplog: pytest.LogCaptureFixture, mode: int, warnings: int
 ) -> None:
     kubeconfig.chmod(mode)
-    asked()
-    said = [record.getMessage() for record in caplog.records if "chmod 600" in record.getMessage()]
-    assert len(said) == warned
-    assert all(str(kubeconfig) in text for text in said)
+    send_request()
+    messages = [record.getMessage() for record in caplog.records if "chmod 600" in record.getMessage()]
+    assert len(messages) == warnings
+    assert all(str(kubeconfig) in message for message in messages)
 
 
 def test_a_kubeconfig_without_a_secret_may_be_read_by_others(
@@ -126,19 +126,19 @@ def test_a_kubeconfig_without_a_secret_may_be_read_by_others(
     kubeconfig.write_text(KUBECONFIG.replace("token: ann-token", "tokenFile: token"))
     kubeconfig.with_name("token").write_text("ann-token")
     kubeconfig.chmod(0o644)
-    asked()
+    send_request()
     assert "chmod" not in caplog.text
 
 
-def test_warnings_of_the_configuration_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    asked()
+def test_warnings_of_the_configuration_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    send_request()
     [record] = caplog.records
     assert (record.name, record.levelno) == ("kubeproto.connect", logging.WARNING)
     assert record.getMessage().startswith("the context 'home': insecure-skip-tls-verify is set")
     assert "ann-token" not in caplog.text
 
 
-def test_a_client_takes_its_options_along() -> None:
+def test_a_client_gets_its_options() -> None:
     net = Net(accepting("nobody"))
 
     async def main() -> None:
@@ -151,8 +151,8 @@ def test_a_client_takes_its_options_along() -> None:
     anyio.run(main)
 
 
-def chosen(backend: str, transport: str | None = None) -> str:
-    """The installed transport that `connect` takes on this event loop."""
+def find_transport(backend: str, transport: str | None = None) -> str:
+    """Return the name of the installed transport that `connect` uses on this event loop."""
     nets = {name: Net(lambda _, request: (200, VERSION)) for _, name in TRANSPORTS}
 
     async def main() -> None:
@@ -161,17 +161,17 @@ def chosen(backend: str, transport: str | None = None) -> str:
             await client.call(version())
 
     with pytest.MonkeyPatch.context() as patch:
-        for home, name in TRANSPORTS:
-            patch.setattr(home, name, nets[name].open)
+        for module, name in TRANSPORTS:
+            patch.setattr(module, name, nets[name].open)
         anyio.run(main, backend=backend)
-    [taken] = [name for name, net in nets.items() if net.opened]
-    return taken
+    [used_name] = [name for name, net in nets.items() if net.opened]
+    return used_name
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path, *transports: tuple[str, str]) -> None:
-    """Have these transports installed, and no others."""
+    """Install these transports, and hide all others."""
     for backend in ("asyncio", "trio"):
-        anyio.run(anyio.sleep, 0, backend=backend)  # what is imported when a loop first runs
+        anyio.run(anyio.sleep, 0, backend=backend)  # imports the modules of the loop
     path = in_folder(folder / "site", metadata("kubeproto.transports", *transports))
     monkeypatch.setattr(sys, "path", [path])
 
@@ -184,57 +184,57 @@ TRANSPORTS: Final = (
 HALF_INSTALLED: Final = (("trio", "no_such_library:Transport"), ("httpx", "kubeproto_httpx:HttpxTransport"))
 
 
-@pytest.mark.parametrize(("backend", "taken"), [("asyncio", "AsyncioTransport"), ("trio", "TrioTransport")])
-def test_the_transport_of_the_event_loop_itself_is_taken_where_it_is_installed(
-    backend: str, taken: str
-) -> None:
-    assert chosen(backend) == taken
+@pytest.mark.parametrize(
+    ("backend", "transport"), [("asyncio", "AsyncioTransport"), ("trio", "TrioTransport")]
+)
+def test_the_transport_of_the_event_loop_is_preferred(backend: str, transport: str) -> None:
+    assert find_transport(backend) == transport
 
 
-def test_a_transport_whose_library_is_missing_gives_way_to_httpx(
+def test_a_transport_whose_library_is_missing_is_replaced_by_httpx(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install(monkeypatch, tmp_path, *HALF_INSTALLED)
-    assert chosen("trio") == "HttpxTransport"
+    assert find_transport("trio") == "HttpxTransport"
 
 
-def test_a_transport_by_name_is_that_one_and_no_other(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert chosen("trio", "httpx") == "HttpxTransport"
+def test_a_transport_by_name_is_used_or_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert find_transport("trio", "httpx") == "HttpxTransport"
     with pytest.raises(ConfigError, match=r"'pigeon' is not installed; installed: asyncio, httpx, trio$"):
-        chosen("trio", "pigeon")
+        find_transport("trio", "pigeon")
     install(monkeypatch, tmp_path, *HALF_INSTALLED)
     with pytest.raises(
         ConfigError, match=r"No module named 'no_such_library'\): pip install 'kubeproto\[trio\]'$"
     ):
-        chosen("trio", "trio")
+        find_transport("trio", "trio")
 
 
 def test_a_transport_of_another_event_loop_is_refused_by_name() -> None:
     with pytest.raises(
         ConfigError, match=r"the transport 'trio' does not support asyncio, the running event loop$"
     ):
-        chosen("asyncio", "trio")
+        find_transport("asyncio", "trio")
     with pytest.raises(ConfigError, match=r"the transport 'asyncio' does not support trio"):
-        chosen("trio", "asyncio")
+        find_transport("trio", "asyncio")
 
 
-def test_where_no_transport_is_installed_the_error_names_what_to_install(
+def test_without_a_transport_the_error_names_the_packages_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     install(monkeypatch, tmp_path)
     with pytest.raises(ConfigError) as failed:
-        chosen("trio")
+        find_transport("trio")
     assert str(failed.value) == (
         "there is no transport for trio (it is not installed): "
         "pip install 'kubeproto[trio]' or pip install 'kubeproto[httpx]'"
     )
 
 
-def test_what_makes_a_transport_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_transport_function_is_used_without_installed_transports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     install(monkeypatch, tmp_path)
-    assert asked()[2] == "books"
+    assert send_request()[2] == "books"
 
 
 def test_an_unusable_certificate_is_a_configuration_error_of_the_first_request(kubeconfig: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reading what a configuration needs, and keeping a login that was renewed."""
+"""Reading the files of a configuration, and saving a renewed login."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RENEWED: Final = c.SaveTokens("id-2", "refresh-2")
 
 
 class Home(Struct):
-    """A home with a kubeconfig in it."""
+    """A home directory with a kubeconfig."""
 
     folder: Path
     config: Path
@@ -57,20 +57,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     (tmp_path / ".kube").mkdir()
     yield Home(tmp_path, tmp_path / ".kube" / "config")
     leftovers = [path.name for path in (tmp_path / ".kube").iterdir() if path.name != "config"]
-    assert set(leftovers) <= {"real"}, "something was left behind"
+    assert set(leftovers) <= {"real"}, "a temporary file was not deleted"
 
 
 YAML: Final = f"""
 apiVersion: v1
 kind: Config
 current-context: c
-x-unknown: {{kept: true}}
+x-unknown: {{preserved: true}}
 contexts: [{{name: c, context: {{cluster: k, user: ann, namespace: books}}}}]
 clusters: [{{name: k, cluster: {{server: "{SERVER}", certificate-authority-data: ""}}}}]
 users:
 - name: ann
   user:
-    client-certificate: ../elsewhere/cert.pem   # a path that must stay as it is
+    client-certificate: ../elsewhere/cert.pem   # a path that must not change
     client-key: ../elsewhere/key.pem
     auth-provider:
       name: oidc
@@ -86,20 +86,20 @@ def login(home: Home) -> Login:
     return Login(str(home.config), "ann", "refresh-1")
 
 
-def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_has_a_reason(tmp_path: Path) -> None:
     assert read_file(str(tmp_path / "none")) == UnreadableFile("No such file or directory", True)
     assert read_file(str(tmp_path)) == UnreadableFile("Is a directory")
     assert read_file("a\0b") == UnreadableFile("the path contains a zero byte")
     assert read_file("/dev/zero") == UnreadableFile("it is longer than 67108864 bytes")
 
 
-def test_the_kubeconfig_of_the_home_is_found(home: Home) -> None:
+def test_the_kubeconfig_of_the_home_directory_is_used(home: Home) -> None:
     home.config.write_text(YAML.replace("client-certificate", "x-c").replace("client-key", "x-k"))
-    found = find_config(Overrides())
-    assert found.config.connection.server == SERVER
-    assert found.config.namespace == "books"
-    assert found.login == Login(str(home.config), "ann", "refresh-1")
-    assert "refresh-1" not in repr(found)
+    located = find_config(Overrides())
+    assert located.config.connection.server == SERVER
+    assert located.config.namespace == "books"
+    assert located.login == Login(str(home.config), "ann", "refresh-1")
+    assert "refresh-1" not in repr(located)
 
 
 def test_a_login_belongs_to_the_first_file_that_names_its_user(
@@ -111,9 +111,9 @@ def test_a_login_belongs_to_the_first_file_that_names_its_user(
     second.write_text(text)
     third.write_text(text)
     monkeypatch.setenv("KUBECONFIG", f"{first}:{second}:{third}")
-    found = find_config(Overrides())
-    assert found.login is not None
-    assert found.login.path == str(second)
+    located = find_config(Overrides())
+    assert located.login is not None
+    assert located.login.path == str(second)
 
 
 def test_without_a_home_and_outside_of_a_pod_there_is_no_configuration(
@@ -123,16 +123,16 @@ def test_without_a_home_and_outside_of_a_pod_there_is_no_configuration(
         find_config(Overrides(), {"KUBECONFIG": "/no/such/file"})
 
 
-def test_another_server_does_without_the_cluster_of_the_context_and_keeps_the_login(home: Home) -> None:
+def test_an_overridden_server_needs_no_cluster_and_preserves_the_login(home: Home) -> None:
     text = YAML.replace("client-certificate", "x-c").replace("client-key", "x-k")
     home.config.write_text(text.replace("cluster: k, ", ""))
-    found = find_config(Overrides(server="https://other"))
-    assert found.config.connection.server == "https://other"
-    assert found.login == Login(str(home.config), "ann", "refresh-1")
+    located = find_config(Overrides(server="https://other"))
+    assert located.config.connection.server == "https://other"
+    assert located.login == Login(str(home.config), "ann", "refresh-1")
 
 
 @pytest.mark.parametrize("files", ["", "/no/such/file"])
-def test_no_variable_of_a_traceback_holds_what_is_in_the_environment(
+def test_no_variable_of_a_traceback_contains_the_environment(
     home: Home, monkeypatch: pytest.MonkeyPatch, files: str
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", files)
@@ -143,23 +143,23 @@ def test_no_variable_of_a_traceback_holds_what_is_in_the_environment(
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_renewed_tokens_are_kept_and_everything_else_stays(home: Home, as_json: bool) -> None:
+def test_renewed_tokens_are_saved_and_all_other_fields_are_preserved(home: Home, as_json: bool) -> None:
     home.config.write_text(YAML)
     if as_json:
         home.config.write_bytes(Kubeconfig.parse(YAML.encode()).document)
     home.config.chmod(0o640)
-    before = json.loads(Kubeconfig.parse(home.config.read_bytes()).document)
-    after = write_tokens(login(home), RENEWED)
-    assert after == Login(str(home.config), "ann", "refresh-2")
+    expected = json.loads(Kubeconfig.parse(home.config.read_bytes()).document)
+    new_login = write_tokens(login(home), RENEWED)
+    assert new_login == Login(str(home.config), "ann", "refresh-2")
     content = home.config.read_bytes()
     assert content.startswith(b"{") == as_json
-    config = before["users"][0]["user"]["auth-provider"]["config"]
+    config = expected["users"][0]["user"]["auth-provider"]["config"]
     config["id-token"], config["refresh-token"] = "id-2", "refresh-2"
-    assert json.loads(Kubeconfig.parse(content).document) == before
+    assert json.loads(Kubeconfig.parse(content).document) == expected
     assert stat.S_IMODE(home.config.stat().st_mode) == 0o640
 
 
-def test_a_link_stays_a_link(home: Home) -> None:
+def test_a_symbolic_link_is_preserved(home: Home) -> None:
     real = home.config.with_name("real")
     real.write_text(YAML)
     home.config.symlink_to(real)
@@ -168,14 +168,14 @@ def test_a_link_stays_a_link(home: Home) -> None:
     assert home.user()["id-token"] == "id-2"
 
 
-def test_a_file_that_somebody_else_writes_is_left_alone(home: Home) -> None:
+def test_a_file_that_another_program_writes_is_not_changed(home: Home) -> None:
     home.config.write_text(YAML)
     lock = home.config.with_name("config.lock")
     lock.touch()
     with pytest.raises(ConfigError, match="another program is writing"):
         write_tokens(login(home), RENEWED)
     assert home.config.read_text() == YAML
-    assert lock.exists(), "the lock belongs to somebody else"
+    assert lock.exists(), "the lock of another program was deleted"
     lock.unlink()
 
 
@@ -189,13 +189,13 @@ def test_a_newer_login_is_not_overwritten(home: Home) -> None:
         write_tokens(login(home), RENEWED)
 
 
-def test_a_folder_that_cannot_be_written_to_is_said(home: Home) -> None:
+def test_an_error_names_a_kubeconfig_that_cannot_be_written(home: Home) -> None:
     with pytest.raises(ConfigError, match="config cannot be written: No such file or directory"):
         write_tokens(login(home), RENEWED)
 
 
 def variables_with(text: str, error: BaseException) -> list[str]:
-    """The variables that show a text, in the frames of this project that an error has passed."""
+    """Return the variables whose repr contains a text, in the frames of this project in a traceback."""
     return [
         f"{frame.f_code.co_name}: {name}"
         for frame, _ in traceback.walk_tb(error.__traceback__)
@@ -205,7 +205,7 @@ def variables_with(text: str, error: BaseException) -> list[str]:
     ]
 
 
-# A whole renewal, with the provider played by the net
+# Renewals with a simulated provider
 
 
 def jwt(expires: float) -> str:
@@ -214,74 +214,75 @@ def jwt(expires: float) -> str:
 
 
 class Provider:
-    """An identity provider that takes each refresh token once, and a cluster that takes its tokens."""
+    """An identity provider that accepts each refresh token once, and a cluster that accepts its tokens."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-        self.given = 1
-        self.answers = 200
+        self.requests: list[tuple[str, str]] = []
+        self.last_token = 1
+        self.status = 200
 
     def __call__(self, connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         if connection.server == SERVER:
-            good = header(request.headers, "authorization") == f"Bearer {self.token}"
-            return (200, b"welcome") if good else (401, b"")
-        self.asked.append((request.method, request.target))
+            is_authorized = header(request.headers, "authorization") == f"Bearer {self.token}"
+            return (200, b"welcome") if is_authorized else (401, b"")
+        self.requests.append((request.method, request.target))
         if request.method == "GET":
             return 200, json.dumps({"token_endpoint": f"{ISSUER}/token"}).encode()
-        assert f"refresh_token=refresh-{self.given}" in request.body.decode()
-        if self.answers != 200:
-            return self.answers, b'{"error": "invalid_grant"}'
-        self.given += 1
-        return 200, json.dumps({"id_token": self.token, "refresh_token": f"refresh-{self.given}"}).encode()
+        assert f"refresh_token=refresh-{self.last_token}" in request.body.decode()
+        if self.status != 200:
+            return self.status, b'{"error": "invalid_grant"}'
+        self.last_token += 1
+        tokens = {"id_token": self.token, "refresh_token": f"refresh-{self.last_token}"}
+        return 200, json.dumps(tokens).encode()
 
     @property
     def token(self) -> str:
-        return jwt(1000.0 + 1000.0 * self.given)
+        return jwt(1000.0 + 1000.0 * self.last_token)
 
 
-def oidc(home: Home, **facts: Any) -> LocatedConfig:
+def oidc(home: Home, **options: Any) -> LocatedConfig:
     identity = Identity(
         oidc=Oidc(issuer=ISSUER, client_id="kubectl", id_token=jwt(0), refresh_token="refresh-1")
     )
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    return LocatedConfig(config, login(home), **facts)
+    return LocatedConfig(config, login(home), **options)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_login_is_renewed_at_its_provider_and_kept_each_time(home: Home, backend: str) -> None:
+def test_a_login_is_renewed_at_its_provider_and_saved_each_time(home: Home, backend: str) -> None:
     home.config.write_text(YAML)
     provider, clock = Provider(), Clock()
-    net, found = Net(provider), oidc(home)
+    net, located = Net(provider), oidc(home)
 
     async def main() -> None:
         async with AuthorizedTransport(
-            found.config, net.open, clock=clock, save_tokens=token_writer(found)
+            located.config, net.open, clock=clock, save_tokens=token_writer(located)
         ) as transport:
             assert await get(transport) == (200, b"welcome")
             assert home.user()["refresh-token"] == "refresh-2"
             clock.now = 2990.0
             assert await get(transport) == (200, b"welcome")
-            # The old token is still valid, so the renewal runs beside the request.
+            # The old token is still valid, so the renewal runs concurrently with the request.
             with anyio.fail_after(10):
                 while home.user()["refresh-token"] != "refresh-3":
                     await anyio.lowlevel.checkpoint()
-        asked = [("GET", "/.well-known/openid-configuration"), ("POST", "/token")]
-        assert provider.asked == asked * 2
+        requests = [("GET", "/.well-known/openid-configuration"), ("POST", "/token")]
+        assert provider.requests == requests * 2
         assert {connection.server for connection in net.opened} == {SERVER, ISSUER}
         assert sorted(map(repr, net.opened)) == sorted(map(repr, net.closed))
 
     anyio.run(main, backend=backend)
 
 
-def test_a_login_that_cannot_be_kept_is_used_all_the_same_and_said(
+def test_a_login_that_cannot_be_saved_is_used_with_a_warning(
     home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider, clock = Provider(), Clock()
-    net, found = Net(provider), oidc(home)
+    net, located = Net(provider), oidc(home)
 
     async def main() -> None:
         async with AuthorizedTransport(
-            found.config, net.open, clock=clock, save_tokens=token_writer(found)
+            located.config, net.open, clock=clock, save_tokens=token_writer(located)
         ) as transport:
             assert await get(transport) == (200, b"welcome")
 
@@ -292,9 +293,9 @@ def test_a_login_that_cannot_be_kept_is_used_all_the_same_and_said(
     assert "refresh-" not in caplog.text
 
 
-def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home: Home) -> None:
+def test_the_error_names_a_provider_that_refuses_or_is_unreachable(home: Home) -> None:
     provider, clock = Provider(), Clock()
-    provider.answers = 400
+    provider.status = 400
 
     def down(connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         raise kp.ConnectError("connection refused")
@@ -302,20 +303,20 @@ def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home
     def endless(connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         return 200, b" " * (1 << 21)
 
-    said: list[str] = []
+    errors: list[str] = []
 
     async def main() -> None:
         for server in (provider, down, endless):
-            found = oidc(home)
-            async with AuthorizedTransport(found.config, Net(server).open, clock=clock) as transport:
+            located = oidc(home)
+            async with AuthorizedTransport(located.config, Net(server).open, clock=clock) as transport:
                 with pytest.raises(kp.KubeprotoError) as failed:
                     await get(transport)
-                said.append(str(failed.value))
+                errors.append(str(failed.value))
 
     anyio.run(main)
-    at = "the request to the identity provider at issuer.test"
-    assert said == [
+    request = "the request to the identity provider at issuer.test"
+    assert errors == [
         "the response of the identity provider is 400: invalid_grant",
-        f"{at}: connection refused",
-        f"{at}: the response is longer than 1048576 bytes",
+        f"{request}: connection refused",
+        f"{request}: the response is longer than 1048576 bytes",
     ]

@@ -1,4 +1,4 @@
-"""Credentials against a server that checks them, over real sockets and TLS, with every transport there is."""
+"""Credentials against a server that checks them, over real sockets and TLS, with each transport."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PEM: Final = CA.cert_pem.bytes()
 
 
 class Cluster:
-    """Says who asks, by certificate and by token, and takes only some tokens. `/realm` gives tokens."""
+    """Responds with the user of a request, by certificate and token. `/realm` issues tokens."""
 
     def __init__(self) -> None:
         self.accepted = {""}
@@ -40,13 +40,15 @@ class Cluster:
             connection: ssl.SSLSocket
 
             def do_GET(self) -> None:
-                self._say(*cluster.answer(self.path, self.headers.get("Authorization", ""), self.connection))
+                self._respond(
+                    *cluster.respond(self.path, self.headers.get("Authorization", ""), self.connection)
+                )
 
             def do_POST(self) -> None:
                 form = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                self._say(*cluster.redeem(self.path, form))
+                self._respond(*cluster.redeem(self.path, form))
 
-            def _say(self, status: int, value: object) -> None:
+            def _respond(self, status: int, value: object) -> None:
                 body = json.dumps(value).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
@@ -73,13 +75,13 @@ class Cluster:
         self._server.server_close()
         self._thread.join()
 
-    def answer(self, path: str, authorization: str, connection: ssl.SSLSocket) -> tuple[int, object]:
+    def respond(self, path: str, authorization: str, connection: ssl.SSLSocket) -> tuple[int, object]:
         if path == "/realm/.well-known/openid-configuration":
             return 200, {"token_endpoint": f"{self.url}/realm/token"}
         if authorization not in self.accepted:
             return 401, {"kind": "Status", "status": "Failure", "reason": "Unauthorized", "code": 401}
-        shown: Any = connection.getpeercert() or {"subject": ()}
-        names = {key: value for pairs in shown["subject"] for key, value in pairs}
+        certificate: Any = connection.getpeercert() or {"subject": ()}
+        names = {key: value for pairs in certificate["subject"] for key, value in pairs}
         return 200, [names.get("commonName", ""), authorization]
 
     def redeem(self, path: str, form: str) -> tuple[int, object]:
@@ -95,9 +97,9 @@ def cluster() -> Generator[Cluster]:
     cluster.close()
 
 
-Ask = Callable[[], Awaitable[list[str]]]
-Story = Callable[[Ask], Awaitable[None]]
-Tell = Callable[[Config, Clock, Story], None]
+SendRequest = Callable[[], Awaitable[list[str]]]
+Scenario = Callable[[SendRequest], Awaitable[None]]
+RunScenario = Callable[[Config, Clock, Scenario], None]
 
 TRANSPORTS: Final = {
     "asyncio": (AsyncioTransport, "asyncio"),
@@ -109,36 +111,36 @@ TRANSPORTS: Final = {
 
 
 @pytest.fixture(params=TRANSPORTS)
-def tell(request: pytest.FixtureRequest) -> Tell:
-    """Tell a story over each transport: it gets what asks the server who is asking."""
+def run_scenario(request: pytest.FixtureRequest) -> RunScenario:
+    """Run a scenario over each transport. It gets a function that sends a request."""
     opener, loop = TRANSPORTS[request.param]
 
-    def tell(config: Config, clock: Clock, story: Story) -> None:
+    def run(config: Config, clock: Clock, scenario: Scenario) -> None:
         whoami = kp.RawRequest("GET", "/whoami")
 
         async def blocking() -> None:
             openers: Any = opener
             with BlockingAuthorizedTransport(config, openers, clock=clock) as transport:
 
-                async def ask() -> list[str]:
+                async def send() -> list[str]:
                     with transport.send(whoami, timeout=30) as incoming:
                         return read(incoming.status, b"".join(incoming))
 
-                await story(ask)
+                await scenario(send)
 
-        async def waiting() -> None:
+        async def asynchronous() -> None:
             openers: Any = opener
             async with AuthorizedTransport(config, openers, clock=clock) as transport:
 
-                async def ask() -> list[str]:
+                async def send() -> list[str]:
                     async with transport.send(whoami, timeout=30) as incoming:
-                        return read(incoming.status, b"".join([piece async for piece in incoming]))
+                        return read(incoming.status, b"".join([chunk async for chunk in incoming]))
 
-                await story(ask)
+                await scenario(send)
 
-        anyio.run(blocking if opener is BlockingHttpxTransport else waiting, backend=loop)
+        anyio.run(blocking if opener is BlockingHttpxTransport else asynchronous, backend=loop)
 
-    return tell
+    return run
 
 
 def read(status: int, body: bytes) -> list[str]:
@@ -149,8 +151,8 @@ def config_of(cluster: Cluster, **identity: Any) -> Config:
     return Config(connection=Connection(server=cluster.url, ca=PEM), identity=Identity(**identity))
 
 
-def test_a_client_certificate_is_shown_and_so_is_the_one_that_takes_its_place(
-    cluster: Cluster, tell: Tell, tmp_path: Path
+def test_a_client_certificate_and_its_replacement_are_used(
+    cluster: Cluster, run_scenario: RunScenario, tmp_path: Path
 ) -> None:
     certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
 
@@ -159,40 +161,40 @@ def test_a_client_certificate_is_shown_and_so_is_the_one_that_takes_its_place(
         certificate.write_bytes(issued.cert_chain_pems[0].bytes())
         key.write_bytes(issued.private_key_pem.bytes())
 
-    async def story(ask: Ask) -> None:
+    async def scenario(send: SendRequest) -> None:
         issue("ann")
-        assert await ask() == ["ann", ""]
+        assert await send() == ["ann", ""]
         issue("beth")
-        assert await ask() == ["ann", ""]
+        assert await send() == ["ann", ""]
         clock.now += 61
-        assert await ask() == ["beth", ""]
+        assert await send() == ["beth", ""]
 
-    tell(config_of(cluster, certificate_file=str(certificate), key_file=str(key)), clock, story)
+    run_scenario(config_of(cluster, certificate_file=str(certificate), key_file=str(key)), clock, scenario)
 
 
-def test_a_token_that_is_refused_is_renewed_once(cluster: Cluster, tell: Tell, tmp_path: Path) -> None:
+def test_a_refused_token_is_renewed_once(cluster: Cluster, run_scenario: RunScenario, tmp_path: Path) -> None:
     script = Script(tmp_path, credential(token="t$N"))
     clock = Clock()
     cluster.accepted = {"Bearer t2"}
 
-    async def story(ask: Ask) -> None:
-        assert await ask() == ["", "Bearer t2"]
-        assert await ask() == ["", "Bearer t2"]
+    async def scenario(send: SendRequest) -> None:
+        assert await send() == ["", "Bearer t2"]
+        assert await send() == ["", "Bearer t2"]
         cluster.accepted = {"Bearer t9"}
         clock.now += 100
-        assert await ask() == ["401"]
+        assert await send() == ["401"]
 
-    tell(Config(connection=config_of(cluster).connection, identity=script.identity), clock, story)
+    run_scenario(Config(connection=config_of(cluster).connection, identity=script.identity), clock, scenario)
     assert len(script.pids) == 3
 
 
-def test_a_login_is_renewed_at_a_provider_below_a_path(cluster: Cluster, tell: Tell) -> None:
+def test_a_login_is_renewed_at_a_provider_below_a_path(cluster: Cluster, run_scenario: RunScenario) -> None:
     cluster.accepted = {f"Bearer {jwt(5000.0)}"}
     oidc = Oidc(
         issuer=f"{cluster.url}/realm", client_id="kubectl", id_token=jwt(0), refresh_token="refresh-1", ca=PEM
     )
 
-    async def story(ask: Ask) -> None:
-        assert await ask() == ["", f"Bearer {jwt(5000.0)}"]
+    async def scenario(send: SendRequest) -> None:
+        assert await send() == ["", f"Bearer {jwt(5000.0)}"]
 
-    tell(config_of(cluster, oidc=oidc), Clock(), story)
+    run_scenario(config_of(cluster, oidc=oidc), Clock(), scenario)

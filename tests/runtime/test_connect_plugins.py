@@ -1,4 +1,4 @@
-"""Running a plugin: what it is given, what is made of what it does, and that nothing of it is left."""
+"""Running an exec plugin: its input, its output, its time limit, and the end of its processes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Runner = Callable[[c.RunPlugin], c.Event]
 
 @pytest.fixture(params=["asyncio", "trio", "thread", "thread inside a loop"])
 def perform(request: pytest.FixtureRequest) -> Runner:
-    """A plugin is run on each event loop, and for a thread, be there a loop in it or not."""
+    """Run a plugin on each event loop, and in a thread with and without an event loop."""
     if request.param == "thread":
         return run_plugin_blocking
 
-    async def inside(task: c.RunPlugin) -> c.Event:
+    async def run_in_loop(task: c.RunPlugin) -> c.Event:
         return run_plugin_blocking(task)
 
     main: Callable[[c.RunPlugin], Awaitable[c.Event]] = run_plugin
     loop = str(request.param)
     if request.param == "thread inside a loop":
-        main, loop = inside, "asyncio"
+        main, loop = run_in_loop, "asyncio"
     return lambda task: anyio.run(main, task, backend=loop)
 
 
@@ -43,40 +43,40 @@ def script(folder: Path, *lines: str) -> str:
     return str(path)
 
 
-def alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return False
-    return state != "Z"  # of an orphan, nobody here collects what is left
+    return state != "Z"  # a zombie has exited
 
 
-def test_its_output_and_its_end_are_told(tmp_path: Path, perform: Runner) -> None:
+def test_output_and_exit_code_are_returned(tmp_path: Path, perform: Runner) -> None:
     task = c.RunPlugin(command=script(tmp_path, "echo credentials; exit 0"))
     assert perform(task) == c.PluginExited(0, b"credentials\n")
     task = c.RunPlugin(command=script(tmp_path, "echo half; exit 7"))
     assert perform(task) == c.PluginExited(7, b"half\n")
 
 
-def test_it_gets_its_arguments_and_variables_beside_ours_and_no_input(
+def test_a_plugin_gets_its_arguments_and_variables_and_no_input(
     tmp_path: Path, perform: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OURS", "here")
-    command = script(tmp_path, 'read line; echo "$1 $OURS $KUBERNETES_EXEC_INFO [$line]"')
+    monkeypatch.setenv("PARENT", "here")
+    command = script(tmp_path, 'read line; echo "$1 $PARENT $KUBERNETES_EXEC_INFO [$line]"')
     task = c.RunPlugin(command=command, args=("get-token",), env=(("KUBERNETES_EXEC_INFO", "{}"),))
     assert perform(task) == c.PluginExited(0, b"get-token here {} []\n")
 
 
-def test_one_that_may_ask_a_person_has_our_input_and_stays_with_the_terminal(
+def test_an_interactive_plugin_has_the_input_and_the_session_of_the_program(
     tmp_path: Path, perform: Runner
 ) -> None:
-    file = tmp_path / "typed"
+    file = tmp_path / "input"
     file.write_text("yes\n")
     command = script(tmp_path, "read line; echo \"$line $(ps -o sid= -p $$ | tr -d ' ')\"")
     saved = os.dup(0)
     try:
-        with file.open() as typed:
-            os.dup2(typed.fileno(), 0)
+        with file.open() as stdin:
+            os.dup2(stdin.fileno(), 0)
         assert perform(c.RunPlugin(command=command, interactive=True)) == c.PluginExited(
             0, f"yes {os.getsid(0)}\n".encode()
         )
@@ -85,7 +85,7 @@ def test_one_that_may_ask_a_person_has_our_input_and_stays_with_the_terminal(
         os.close(saved)
 
 
-def test_what_it_says_on_stderr_goes_to_ours_and_into_no_event(
+def test_stderr_of_a_plugin_is_not_captured(
     tmp_path: Path, perform: Runner, capfd: pytest.CaptureFixture[str]
 ) -> None:
     event = perform(c.RunPlugin(command=script(tmp_path, f"echo {SECRET} >&2; exit 1")))
@@ -93,33 +93,33 @@ def test_what_it_says_on_stderr_goes_to_ours_and_into_no_event(
     assert capfd.readouterr().err == f"{SECRET}\n"
 
 
-def test_one_that_hangs_is_killed_with_all_that_it_started(tmp_path: Path, perform: Runner) -> None:
+def test_a_plugin_that_hangs_is_killed_with_its_children(tmp_path: Path, perform: Runner) -> None:
     pids = tmp_path / "pids"
     command = script(tmp_path, f"echo $$ >> {pids}; sleep 1000 & echo $! >> {pids}; wait")
     started: list[int] = []
-    for timeout in (0.1, 1.0, 10.0):  # on a slow machine it may be killed before it has written both
+    for timeout in (0.1, 1.0, 10.0):  # on a slow machine it may be killed before it has written both pids
         event = perform(c.RunPlugin(command=command, timeout=timeout))
         assert event == c.Failed(f"it did not exit within {timeout:g} s")
         started += [int(line) for line in pids.read_text().split()] if pids.exists() else []
         if len(started) > 1:
             break
-    begun = time.monotonic()
+    start = time.monotonic()
     assert len(started) > 1
-    while any(alive(pid) for pid in started):  # a signal arrives when it does
-        assert time.monotonic() < begun + 30, "the plugin or what it started still runs"
+    while any(is_running(pid) for pid in started):  # signals arrive asynchronously
+        assert time.monotonic() < start + 30, "the plugin or its child still runs"
 
 
-def test_one_that_prints_without_end_is_killed(tmp_path: Path, perform: Runner) -> None:
+def test_a_plugin_with_endless_output_is_killed(tmp_path: Path, perform: Runner) -> None:
     event = perform(c.RunPlugin(command=script(tmp_path, "exec yes")))
     assert event == c.Failed("it printed more than 1048576 bytes")
 
 
-def test_one_that_is_not_there_is_missing(tmp_path: Path, perform: Runner) -> None:
+def test_a_plugin_that_does_not_exist_is_missing(tmp_path: Path, perform: Runner) -> None:
     assert perform(c.RunPlugin(command="no-such-login")) == c.PluginMissing()
     assert perform(c.RunPlugin(command=str(tmp_path / "login"))) == c.PluginMissing()
 
 
-def test_one_that_cannot_be_started_says_why(tmp_path: Path, perform: Runner) -> None:
+def test_the_failure_of_a_plugin_that_cannot_be_started_has_a_reason(tmp_path: Path, perform: Runner) -> None:
     file = tmp_path / "login"
     file.write_text("no program")
     assert perform(c.RunPlugin(command=str(file))) == c.Failed("it cannot be started: Permission denied")
@@ -127,23 +127,23 @@ def test_one_that_cannot_be_started_says_why(tmp_path: Path, perform: Runner) ->
     assert perform(c.RunPlugin(command=str(file))) == c.Failed(
         "it cannot be started: it is neither a program nor a script with a #! line"
     )
-    said = c.Failed("it cannot be started: its command is invalid")
-    assert perform(c.RunPlugin(command="log\0in")) == said
+    failure = c.Failed("it cannot be started: its command is invalid")
+    assert perform(c.RunPlugin(command="log\0in")) == failure
 
 
-def test_there_is_no_terminal_where_the_input_is_closed_or_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_standard_input_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Closed:
         def isatty(self) -> bool:
             raise ValueError("I/O operation on closed file")
 
-    said: list[bool] = []
+    results: list[bool] = []
     for stdin in (None, Closed()):
         monkeypatch.setattr("sys.stdin", stdin)
-        said.append(has_terminal())
-    assert said == [False, False]
+        results.append(has_terminal())
+    assert results == [False, False]
 
 
-def test_a_person_who_gives_up_waiting_leaves_no_plugin_behind(tmp_path: Path) -> None:
+def test_cancellation_ends_the_plugin(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     task = c.RunPlugin(command=script(tmp_path, f"echo $$ >> {pids}; exec sleep 1000"))
 
@@ -154,7 +154,7 @@ def test_a_person_who_gives_up_waiting_leaves_no_plugin_behind(tmp_path: Path) -
                 while not pids.exists() or not pids.read_text():
                     await anyio.sleep(0.005)
             tasks.cancel_scope.cancel()
-        assert not alive(int(pids.read_text()))
+        assert not is_running(int(pids.read_text()))
 
     backends: list[Any] = ["asyncio", "trio"]
     for backend in backends:
@@ -172,7 +172,7 @@ def test_a_child_that_outlives_the_plugin_is_killed_by_the_time_limit(
     task = c.RunPlugin(command=script(tmp_path, *lines), timeout=1.0, interactive=interactive)
     assert perform(task) == c.Failed("it did not exit within 1 s")
     deadline = time.monotonic() + 10
-    while alive(int(started.read_text())):
+    while is_running(int(started.read_text())):
         assert time.monotonic() < deadline
 
 
@@ -185,5 +185,5 @@ def test_a_daemon_of_a_plugin_that_has_exited_continues(tmp_path: Path, perform:
     )
     assert perform(c.RunPlugin(command=script(tmp_path, *lines))) == c.PluginExited(0, b"credentials\n")
     pid = int(started.read_text())
-    assert alive(pid)
+    assert is_running(pid)
     os.kill(pid, signal.SIGKILL)
