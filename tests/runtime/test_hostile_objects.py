@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import contextmanager
+from itertools import pairwise
 from math import nan
 from traceback import format_tb
 from typing import Any, Final
@@ -112,7 +113,7 @@ def cyclic() -> Exception:
 
 def deep() -> Exception:
     error = HostileError()
-    for _ in range(3000):
+    for _ in range(1200):
         cause, error = error, HostileError()
         error.__cause__ = cause
     return error
@@ -437,3 +438,29 @@ def test_an_error_of_a_transport_without_a_text_is_retried(go: Go) -> None:
 
     assert "HostileTransportError" in run_logged(go, main)
     assert runs == ["moby"]
+
+
+def test_an_on_invalid_that_fails_is_retried_with_a_growing_delay(go: Go) -> None:
+    calls: list[float] = []
+
+    def on_invalid(error: kp.InvalidObject, ctx: Context[None]) -> None:
+        calls.append(anyio.current_time())
+        if len(calls) < 12:
+            raise ValueError
+
+    async def reconcile(obj: Book, ctx: Context[None]) -> None:
+        """Is not called."""
+
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book("moby"))
+        cluster.edit(Book, "moby", lambda obj: obj["spec"].update(title=7))
+        async with simulated(cluster) as client:
+            client.start(Controller(client, Book).run(reconcile, on_invalid=on_invalid))
+            await anyio.sleep(60)
+
+    run_logged(go, main)
+    assert len(calls) == 12
+    delays = [later - earlier for earlier, later in pairwise(calls)]
+    assert delays == sorted(delays)
+    assert delays[-1] > 1

@@ -379,8 +379,8 @@ class ControllerRunner:
         self, work: Work[str], entry: CachedObject, error: InvalidObject, context: Context[Any], began: float
     ) -> None:
         """Report an object that does not fit its class, once for each version."""
-        self.queue.forget(work.key)
         if self._reported.get(work.key) == entry.version:
+            self.queue.forget(work.key)
             return
         self.stats.failed += 1
         self.stats.terminal += 1
@@ -393,6 +393,7 @@ class ControllerRunner:
         except run_failures() as failure:
             self._fail(work, failure_of(failure, "on_invalid"), context, began)
             return
+        self.queue.forget(work.key)  # only now: an `on_invalid` that fails is retried with a growing delay
         self._reported[work.key] = entry.version
         self._notify(work, self._clock() - began, None, error)
 
