@@ -25,9 +25,8 @@ Rules
   continue with the token that the server offers. Then the later pages have another version: such a list is
   not a snapshot (`Done.consistent`), and no watch may start from it.
 - The fallback is tried once. The list ends when a server could continue it forever: it responds with the
-token
-  of the request, or with the same page under another token, or with empty pages, or with more pages than any
-  list has, or with a token or version that is too long to be sent back.
+  token of the request, or with the same page under another token, or with empty pages, or with more pages
+  than any list has, or with a token or version that is too long to be sent back.
 - The caller handles a 410 on page 1, because the requested version is too old, and all retries.
 """
 
