@@ -131,8 +131,8 @@ def test_no_run_begins_when_the_lease_has_run_out_although_nobody_was_told(backe
         def now(self) -> float:
             return anyio.current_time() + self.offset
 
-        async def sleep_until(self, at: float) -> None:
-            await anyio.sleep_until(at - self.offset)  # a pause meanwhile goes unnoticed
+        async def sleep_until(self, deadline: float) -> None:
+            await anyio.sleep_until(deadline - self.offset)  # a pause meanwhile goes unnoticed
 
     async def body(client: SimulatedClient) -> None:
         clock, begun = Stopped(), list[str]()

@@ -401,8 +401,8 @@ class Drifting:
     def now(self) -> float:
         return self.ahead + self.rate * anyio.current_time()
 
-    async def sleep_until(self, at: float) -> None:
-        await anyio.sleep(max(0.0, at - self.now()) / self.rate)
+    async def sleep_until(self, deadline: float) -> None:
+        await anyio.sleep(max(0.0, deadline - self.now()) / self.rate)
 
 
 class Partition:

@@ -234,7 +234,7 @@ def test_sv_20_appliers_own_their_applied_fields(client: RawClient) -> None:
     assert "managedFields" not in reset["metadata"]
     old_entries = apply("m3", {"c": "1"})["metadata"]["managedFields"]
     assert [entry["manager"] for entry in old_entries] == ["m3", "before-first-apply"]
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"managedFields": []}}
+    body: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"managedFields": []}}
     refusal = client.expect_refusal("PATCH", f"{CONFIGMAPS}/a?fieldManager=m", body, APPLY)
     assert refusal["code"] == 400
     unknown: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "dta": {}}

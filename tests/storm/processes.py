@@ -43,9 +43,9 @@ class Clock:
         """Return the time."""
         return anyio.current_time() * self.rate + self.missed
 
-    async def sleep_until(self, time: float) -> None:
+    async def sleep_until(self, deadline: float) -> None:
         """Return at this time."""
-        await anyio.sleep(max(0.0, (time - self.now()) / self.rate))
+        await anyio.sleep(max(0.0, (deadline - self.now()) / self.rate))
 
 
 class Program(Pausable):
