@@ -16,14 +16,14 @@ _CODES: Final = {
 }  # fmt: skip
 
 
-def _phrase(reason: str) -> str:
+def _split_words(reason: str) -> str:
     return "".join(f" {letter}" if letter.isupper() else letter for letter in reason).strip()
 
 
 # The phrases of status lines, as Go's server has them.
 _PHRASES: Final = {
     # Most reasons are the phrase without its spaces: NotFound, Not Found.
-    **{code: _phrase(reason) for reason, code in reversed(_CODES.items())},
+    **{code: _split_words(reason) for reason, code in reversed(_CODES.items())},
     101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
     304: "Not Modified", 422: "Unprocessable Entity", 431: "Request Header Fields Too Large",
     500: "Internal Server Error", 502: "Bad Gateway", 504: "Gateway Timeout",

@@ -209,7 +209,7 @@ def _config_of_choice(
     if not connection.secure and user != KubeconfigUser(impersonate=user.impersonate):
         warnings = (*warnings, PLAINTEXT_WARNING)
     return Config(
-        connection=replace(connection, headers=_headers(overrides, impersonation)),
+        connection=replace(connection, headers=_request_headers(overrides, impersonation)),
         identity=identity,
         namespace=choice.namespace or "default",
         source=_describe_source(choice),
@@ -289,7 +289,7 @@ def _config_of_pod(
             ca_file="" if isinstance(ca, UnreadableFile) or not ca else POD_CA,
             insecure=overrides.insecure,
             proxy=proxy_for(server, environ),
-            headers=_headers(overrides, overrides.impersonation or Impersonation()),
+            headers=_request_headers(overrides, overrides.impersonation or Impersonation()),
         ),
         identity=Identity(token=overrides.token) if overrides.token else Identity(token_file=POD_TOKEN),
         namespace=overrides.namespace or _pod_namespace(environ, files[POD_NAMESPACE]),
@@ -307,7 +307,7 @@ def _impersonation_of(user: KubeconfigUser) -> Impersonation:
     )
 
 
-def _headers(overrides: Overrides, impersonation: Impersonation) -> Headers:
+def _request_headers(overrides: Overrides, impersonation: Impersonation) -> Headers:
     return (("User-Agent", overrides.user_agent or "kubeproto"), *impersonation.headers, *overrides.headers)
 
 

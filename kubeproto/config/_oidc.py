@@ -75,7 +75,7 @@ class Grant(ConcealingStruct, frozen=True, kw_only=True):
 
 def oidc_of(provider: AuthProvider | None, ca: bytes) -> Oidc:
     """Return the client of a kubeconfig; `ca` is the content of its CA file."""
-    inline_ca = _settings(provider).get("idp-certificate-authority-data", "")
+    inline_ca = _settings_of(provider).get("idp-certificate-authority-data", "")
     try:
         ca = b64decode("".join(inline_ca.split()), validate=True) if inline_ca else ca
     except ValueError:
@@ -84,16 +84,16 @@ def oidc_of(provider: AuthProvider | None, ca: bytes) -> Oidc:
         raise ConfigError("the idp-certificate-authority-data is not base64")
     # The settings are in no variable: Oidc may refuse them, and tracebacks show variables.
     return Oidc(
-        issuer=_settings(provider).get("idp-issuer-url", ""),
-        client_id=_settings(provider).get("client-id", ""),
-        client_secret=_settings(provider).get("client-secret", ""),
-        id_token=_settings(provider).get("id-token", ""),
-        refresh_token=_settings(provider).get("refresh-token", ""),
+        issuer=_settings_of(provider).get("idp-issuer-url", ""),
+        client_id=_settings_of(provider).get("client-id", ""),
+        client_secret=_settings_of(provider).get("client-secret", ""),
+        id_token=_settings_of(provider).get("id-token", ""),
+        refresh_token=_settings_of(provider).get("refresh-token", ""),
         ca=ca,
     )
 
 
-def _settings(provider: AuthProvider | None) -> dict[str, str]:
+def _settings_of(provider: AuthProvider | None) -> dict[str, str]:
     return provider.config if provider else {}
 
 

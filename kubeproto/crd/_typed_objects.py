@@ -16,16 +16,16 @@ from .validation._object_validation import validate
 
 def validate_object(obj: KubeObject, old: KubeObject | None = None) -> list[Violation]:
     """Return the violations that a server would report for this object, or for its update from `old`."""
-    return validate(_schema(type(obj)), _to_json(obj), None if old is None else _to_json(old))
+    return validate(_schema_of(type(obj)), _to_json(obj), None if old is None else _to_json(old))
 
 
 def check_object_rules(obj: KubeObject, old: KubeObject | None = None) -> list[RuleOutcome]:
     """Return the outcome of every CEL rule of the object's class: passed, violated, or not evaluated."""
-    return check_rules(_schema(type(obj)), _to_json(obj), None if old is None else _to_json(old))
+    return check_rules(_schema_of(type(obj)), _to_json(obj), None if old is None else _to_json(old))
 
 
 @functools.lru_cache(maxsize=256)
-def _schema(cls: type[KubeObject]) -> dict[str, Any]:
+def _schema_of(cls: type[KubeObject]) -> dict[str, Any]:
     # The class of a lazy object is a hidden subclass of the declared class.
     declared = next((base for base in cls.__mro__ if "resource" in vars(base)), None)
     if declared is None:

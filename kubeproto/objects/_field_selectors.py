@@ -54,7 +54,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
     @classmethod
     def parse(cls, text: str) -> "FieldSelector":
         r"""Read `metadata.name=a,spec.nodeName!=b`; in values `\`, `,` and `=` are escaped by a backslash."""
-        return cls(tuple(_requirements(text)))
+        return cls(tuple(_parse_requirements(text)))
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "FieldSelector":
@@ -76,7 +76,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
         return ",".join(str(requirement) for requirement in self.requirements)
 
 
-def _requirements(text: str) -> Iterator[FieldRequirement]:
+def _parse_requirements(text: str) -> Iterator[FieldRequirement]:
     for term in re.findall(_TERM, text, re.DOTALL):
         path, equals, value = term.partition("=")
         if not equals:

@@ -23,7 +23,7 @@ def make_json_patch(old: Any, new: Any) -> JsonPatch:
     """Return the add, remove and replace operations that turn `old` into `new`; none if they are equal."""
     return [
         {"op": op, "path": format_pointer(path)} | ({} if op == "remove" else {"value": copy_json(value)})
-        for op, path, value in _differences(old, new, ())
+        for op, path, value in _find_differences(old, new, ())
     ]
 
 
@@ -48,7 +48,7 @@ _Path = tuple[str | int, ...]
 _Difference = tuple[str, _Path, Any]
 
 
-def _differences(old: Any, new: Any, path: _Path) -> Iterator[_Difference]:
+def _find_differences(old: Any, new: Any, path: _Path) -> Iterator[_Difference]:
     if is_object(old) and is_object(new):
         yield from _member_differences(old, new, path)
     elif is_list(old) and is_list(new):
@@ -60,7 +60,7 @@ def _differences(old: Any, new: Any, path: _Path) -> Iterator[_Difference]:
 def _member_differences(old: dict[str, Any], new: dict[str, Any], path: _Path) -> Iterator[_Difference]:
     for key, value in old.items():
         if key in new:
-            yield from _differences(value, new[key], (*path, key))
+            yield from _find_differences(value, new[key], (*path, key))
         else:
             yield "remove", (*path, key), None
     for key, value in new.items():
@@ -75,7 +75,7 @@ def _element_differences(old_list: list[Any], new_list: list[Any], path: _Path) 
     end = _common(ends)
     old_middle, new_middle = old_list[start : len(old_list) - end], new_list[start : len(new_list) - end]
     for index, (old_element, new_element) in enumerate(zip(old_middle, new_middle, strict=False), start):
-        yield from _differences(old_element, new_element, (*path, index))
+        yield from _find_differences(old_element, new_element, (*path, index))
     common_end = start + min(len(old_middle), len(new_middle))
     # Backwards, because a removal changes the indexes behind it.
     for index in range(start + len(old_middle) - 1, common_end - 1, -1):
@@ -95,24 +95,24 @@ def _common(pairs: Iterable[tuple[Any, Any]]) -> int:
 
 
 def _apply(document: Any, operation: Mapping[str, Any]) -> Any:
-    path = _pointer(operation, "path")
+    path = _parse_operand(operation, "path")
     match operation.get("op"):
         case "add":
-            return _add(document, path, copy_json(_value(operation)))
+            return _add(document, path, copy_json(_require_value(operation)))
         case "remove":
             return _remove(document, path)
         case "replace":
-            return _replace(document, path, copy_json(_value(operation)))
+            return _replace(document, path, copy_json(_require_value(operation)))
         case "move":
-            source = _pointer(operation, "from")
+            source = _parse_operand(operation, "from")
             if path[: len(source)] == source and path != source:
                 raise ValueError(f"{operation['from']!r} cannot move into itself")
             moved = find(document, source)
             return document if path == source else _add(_remove(document, source), path, moved)
         case "copy":
-            return _add(document, path, copy_json(find(document, _pointer(operation, "from"))))
+            return _add(document, path, copy_json(find(document, _parse_operand(operation, "from"))))
         case "test":
-            if not json_equal(find(document, path), _value(operation)):
+            if not json_equal(find(document, path), _require_value(operation)):
                 raise ValueError("the value differs")
             return document
         case _:
@@ -122,7 +122,7 @@ def _apply(document: Any, operation: Mapping[str, Any]) -> Any:
 def _add(document: Any, path: Sequence[str], value: Any) -> Any:
     if not path:
         return value
-    container, name = _container(document, path), path[-1]
+    container, name = _find_container(document, path), path[-1]
     if isinstance(container, list):
         container.insert(list_index(container, name, end=True), value)
     else:
@@ -133,7 +133,7 @@ def _add(document: Any, path: Sequence[str], value: Any) -> Any:
 def _remove(document: Any, path: Sequence[str]) -> Any:
     if not path:
         raise ValueError("the whole document cannot be removed")
-    container, name = _container(document, path), path[-1]
+    container, name = _find_container(document, path), path[-1]
     if isinstance(container, list):
         del container[list_index(container, name)]
     else:
@@ -145,7 +145,7 @@ def _remove(document: Any, path: Sequence[str]) -> Any:
 def _replace(document: Any, path: Sequence[str], value: Any) -> Any:
     if not path:
         return value
-    container, name = _container(document, path), path[-1]
+    container, name = _find_container(document, path), path[-1]
     if isinstance(container, list):
         container[list_index(container, name)] = value
     else:
@@ -154,7 +154,7 @@ def _replace(document: Any, path: Sequence[str], value: Any) -> Any:
     return document
 
 
-def _container(document: Any, path: Sequence[str]) -> dict[str, Any] | list[Any]:
+def _find_container(document: Any, path: Sequence[str]) -> dict[str, Any] | list[Any]:
     """Return the object or list that contains the last part of `path`."""
     container = find(document, path[:-1])
     if is_object(container) or is_list(container):
@@ -162,14 +162,14 @@ def _container(document: Any, path: Sequence[str]) -> dict[str, Any] | list[Any]
     raise LookupError(f"a value that is neither object nor list has no {path[-1]!r}")
 
 
-def _pointer(operation: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _parse_operand(operation: Mapping[str, Any], name: str) -> tuple[str, ...]:
     pointer = operation.get(name)
     if not isinstance(pointer, str):
         raise ValueError(f"the operation needs {name!r}, a JSON pointer")
     return parse_pointer(pointer)
 
 
-def _value(operation: Mapping[str, Any]) -> Any:
+def _require_value(operation: Mapping[str, Any]) -> Any:
     if "value" not in operation:
         raise ValueError("the operation needs a 'value'")
     return operation["value"]

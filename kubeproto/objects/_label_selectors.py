@@ -51,7 +51,7 @@ class Requirement(msgspec.Struct, frozen=True, order=True):
             case "DoesNotExist":
                 return value is None
             case "Gt" | "Lt":
-                number, bound = _number(value or ""), int(self.values[0])
+                number, bound = _parse_number(value or ""), int(self.values[0])
                 return number is not None and (number > bound if self.operator == "Gt" else number < bound)
 
     def __str__(self) -> str:
@@ -141,15 +141,15 @@ class _Parser:
     def requirements(self) -> tuple[Requirement, ...]:
         if not self._tokens:
             return ()
-        requirements = [self._requirement()]
+        requirements = [self._parse_requirement()]
         while self._next() == ",":
             self._take()
-            requirements.append(self._requirement())
+            requirements.append(self._parse_requirement())
         if self._next() != _END:
             raise self._unexpected("',' or the end")
         return tuple(requirements)
 
-    def _requirement(self) -> Requirement:
+    def _parse_requirement(self) -> Requirement:
         if self._next() == "!":
             self._take()
             return Requirement(self._take_word("a key"), "DoesNotExist")
@@ -163,11 +163,11 @@ class _Parser:
                 return Requirement(key, _OPERATORS[symbol], (value,))
             case "in" | "notin" as word:
                 self._take()
-                return Requirement(key, _OPERATORS[word], self._values())
+                return Requirement(key, _OPERATORS[word], self._parse_values())
             case _:
                 raise self._unexpected("one of in, notin, =, ==, !=, > and <")
 
-    def _values(self) -> tuple[str, ...]:
+    def _parse_values(self) -> tuple[str, ...]:
         """Return the values between parentheses; nothing between two commas is the empty value."""
         if self._next() != "(":
             raise self._unexpected("'('")
@@ -226,13 +226,13 @@ def _check_arity(requirement: Requirement) -> None:
         if values:
             raise ValueError(f"{operator} on the label {key!r} takes no values, not {values!r}")
     elif operator in _WITH_A_NUMBER:
-        if len(values) != 1 or _number(values[0]) is None:
+        if len(values) != 1 or _parse_number(values[0]) is None:
             raise ValueError(f"{operator} on the label {key!r} needs one 64-bit whole number, not {values!r}")
     else:
         raise ValueError(f"{operator!r} is not an operator of a label selector")
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     """Return the 64-bit integer in a label: without a sign, in at most 63 characters."""
     if not (text.isdigit() and text.isascii() and len(text) <= 63 and int(text) <= _MAX_NUMBER):
         return None

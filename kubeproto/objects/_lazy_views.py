@@ -268,12 +268,12 @@ class _DynamicViews(KindViews):
         if name != "content":
             return super().read(source, name, obj)
         return {
-            key: self._value(raw, key, obj)
+            key: self._read_member(raw, key, obj)
             for key, raw in source.members.items()
             if key not in ("kind", "apiVersion", "metadata")
         }
 
-    def _value(self, raw: Raw, key: str, obj: Any) -> Any:
+    def _read_member(self, raw: Raw, key: str, obj: Any) -> Any:
         try:
             return _read_any(raw)
         except InvalidObject as error:

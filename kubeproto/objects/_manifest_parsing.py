@@ -70,9 +70,9 @@ def parse_manifest(
     listed = (kinds,) if isinstance(kinds, type) else kinds
     classes = {kind.resource.gvk: kind for kind in listed}
     objects: list[KubeObject] = []
-    for number, document in enumerate(_documents(text), start=1):
+    for number, document in enumerate(_split_documents(text), start=1):
         if document.value is not None:
-            objects += _objects(document, number, classes, strict)
+            objects += _parse_objects(document, number, classes, strict)
     return objects
 
 
@@ -89,7 +89,7 @@ def _in_order(value: dict[str, Any]) -> dict[str, Any]:
     return first | value
 
 
-def _documents(text: str | bytes) -> Iterator[Any]:
+def _split_documents(text: str | bytes) -> Iterator[Any]:
     try:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -145,11 +145,11 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _objects(
+def _parse_objects(
     document: Any, number: int, classes: dict[GroupVersionKind, type[KubeObject]], strict: bool
 ) -> Iterator[KubeObject]:
-    for path, value in _flattened(document.value, (), classes):
-        gvk = _identity(document, number, path, value)
+    for path, value in _flatten_lists(document.value, (), classes):
+        gvk = _parse_identity(document, number, path, value)
         kind = classes.get(gvk, Dynamic)
         unknown = next(unknown_fields(kind, value), None) if strict else None
         if unknown is not None:
@@ -167,7 +167,7 @@ def _unknown_field_message(kind: str, path: Sequence[str | int]) -> str:
     return f"{kind} has no field {field}: correct its name, or read the manifest without strict=True"
 
 
-def _flattened(
+def _flatten_lists(
     value: Any, path: tuple[str | int, ...], classes: dict[GroupVersionKind, type[KubeObject]]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield the objects in a value: itself, or the items of a list, which may leave out their kind."""
@@ -178,7 +178,7 @@ def _flattened(
     for index, item in enumerate(value["items"]):
         if kind and is_object(item):
             item = {"apiVersion": value.get("apiVersion"), "kind": kind} | item
-        yield from _flattened(item, (*path, "items", index), classes)
+        yield from _flatten_lists(item, (*path, "items", index), classes)
 
 
 def _item_kind(list_kind: str, classes: dict[GroupVersionKind, type[KubeObject]]) -> str:
@@ -198,7 +198,7 @@ def _is_list(value: Any, classes: dict[GroupVersionKind, type[KubeObject]]) -> b
     return kind.endswith("List") or all(gvk.kind != kind for gvk in classes)
 
 
-def _identity(document: Any, number: int, path: tuple[str | int, ...], value: Any) -> GroupVersionKind:
+def _parse_identity(document: Any, number: int, path: tuple[str | int, ...], value: Any) -> GroupVersionKind:
     problem = "an object of the API has an apiVersion and a kind"
     line = document.line_of(path)
     if not is_object(value):

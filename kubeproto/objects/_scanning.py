@@ -45,7 +45,7 @@ def split_object(text: bytes | Raw) -> dict[str, Raw]:
         return _members(text)
     except TooDeep:
         data = bytes(text)
-    return {_key(key): Raw(data[start:end]) for key, start, end in _parts(data, b"{")}
+    return {_key(key): Raw(data[start:end]) for key, start, end in _iterate_parts(data, b"{")}
 
 
 def split_array(text: bytes | Raw) -> list[Raw]:
@@ -54,7 +54,7 @@ def split_array(text: bytes | Raw) -> list[Raw]:
         return _elements(text)
     except TooDeep:
         data = bytes(text)
-    return [Raw(data[start:end]) for _, start, end in _parts(data, b"[")]
+    return [Raw(data[start:end]) for _, start, end in _iterate_parts(data, b"[")]
 
 
 def check_json(text: bytes | memoryview | Raw) -> None:
@@ -62,7 +62,7 @@ def check_json(text: bytes | memoryview | Raw) -> None:
     try:
         _value(text)
     except TooDeep:
-        for _ in _parts(bytes(text), b"{["):
+        for _ in _iterate_parts(bytes(text), b"{["):
             pass
 
 
@@ -75,7 +75,7 @@ def is_json(text: bytes | memoryview | Raw) -> bool:
     return True
 
 
-def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
+def _iterate_parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
     """Yield key, start and end of each part of the outermost value; in an array the key is empty.
 
     The whole text is checked; the first error is raised when it is reached.
@@ -85,7 +85,7 @@ def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
     while True:
         token = _TOKEN.match(text, offset)
         if token is None or token.lastindex is None:
-            raise _malformed(text, offset)
+            raise _describe_malformed(text, offset)
         begin, offset, kind = token.start(token.lastindex), token.end(), token.lastindex
         first = text[begin]
         if len(stack) == 1 and expected in (_VALUE, _FIRST_VALUE):
@@ -110,18 +110,18 @@ def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
             # The last part was yielded at its end; this bracket closes the value around it.
             stack.pop()
         elif expected not in (_VALUE, _FIRST_VALUE) or kind == _PUNCTUATION or not stack:
-            raise _malformed(text, begin)
+            raise _describe_malformed(text, begin)
         expected = _REST
         if len(stack) == 1:
             yield key, start, offset
         if not stack:
             if (trailing := _WHITESPACE.match(text, offset)) is not None and trailing.end() < len(text):
-                raise _malformed(text, trailing.end())
+                raise _describe_malformed(text, trailing.end())
             return
     raise InvalidObject(f"it is not a JSON {'object' if opening == b'{' else 'array'}")
 
 
-def _malformed(text: bytes, offset: int) -> InvalidObject:
+def _describe_malformed(text: bytes, offset: int) -> InvalidObject:
     if offset >= len(text) or not text[offset:].strip():
         return InvalidObject("Input data was truncated")
     return InvalidObject(f"JSON is malformed: invalid character (byte {offset})")

@@ -76,23 +76,23 @@ class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
         columns = enumerate(self.column_definitions or ())
         indexes = [index for index, column in columns if wide or not column.priority]
         lines = [[self.columns[index].upper() for index in indexes]]
-        lines += [[_cell(row.cells[index]) for index in indexes] for row in self.rows]
+        lines += [[_format_cell(row.cells[index]) for index in indexes] for row in self.rows]
         if namespaces:
             spaces = [row.metadata.namespace if row.metadata else "" for row in self.rows]
             lines = [[space, *line] for space, line in zip(["NAMESPACE", *spaces], lines, strict=True)]
         lines = lines if headers else lines[1:]
         widths = [max(_MIN_WIDTH, max(map(len, column)) + _GAP) for column in zip(*lines, strict=True)]
-        return "\n".join(_line(line, widths) for line in lines)
+        return "\n".join(_format_line(line, widths) for line in lines)
 
     def __str__(self) -> str:
         return self.text()
 
 
-def _line(cells: list[str], widths: list[int]) -> str:
+def _format_line(cells: list[str], widths: list[int]) -> str:
     return "".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     """Return a cell on one line, without control characters for a terminal."""
     match value:
         case None:

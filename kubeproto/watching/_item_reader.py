@@ -234,10 +234,10 @@ class ItemReader(Generic[K]):
             if not item.metadata.name:
                 raise InvalidObject("an object without a name")
         except InvalidObject as error:
-            return self._malformed(text, error)
+            return self._make_malformed(text, error)
         return fill_in_kind(item, self._default_resource, self._views)  # type: ignore[no-any-return]
 
-    def _malformed(self, text: bytes, error: InvalidObject) -> Malformed:
+    def _make_malformed(self, text: bytes, error: InvalidObject) -> Malformed:
         meta = read_metadata(text)
         if meta is None or not meta.name:
             self._nameless += 1

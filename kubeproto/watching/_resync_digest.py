@@ -52,7 +52,7 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     types = set(map(type, chunk))
     # An object without a version counts as lost, wherever it is in its chunk.
     if types <= CHANGES and all(map(_version_of, chunk)):
-        version = _version(chunk[-1])
+        version = _version_of_event(chunk[-1])
         if version and len(version) <= MAX_VERSION:
             return [(chunk, Received(len(chunk), version, live=not types <= _ADDED))]
     return _summarize(chunk)
@@ -64,7 +64,11 @@ def newer(chunk: list[WatchEvent[K]], version: str) -> list[WatchEvent[K]]:
 
     Events with a version that cannot be compared are returned.
     """
-    return [event for event in chunk if not _is_repeated(_version(event), version)] if version else chunk
+    return (
+        [event for event in chunk if not _is_repeated(_version_of_event(event), version)]
+        if version
+        else chunk
+    )
 
 
 def _is_repeated(version: str, reached_version: str) -> bool:
@@ -86,7 +90,7 @@ def _summarize(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
                 parts.append((part, Received(len(part), version, live, bookmark, lost=lost)))
             return [*parts, ([event], failure)]
         part.append(event)
-        event_version = _version(event)
+        event_version = _version_of_event(event)
         # A version that is too long to be sent back counts as missing.
         event_version = event_version if len(event_version) <= MAX_VERSION else ""
         version = event_version or version
@@ -125,7 +129,7 @@ def _is_unidentified(event: WatchEvent[K]) -> bool:
             return False
 
 
-def _version(event: WatchEvent[K]) -> str:
+def _version_of_event(event: WatchEvent[K]) -> str:
     match event:
         case Added() | Modified() | Deleted():
             return event.object.metadata.resource_version

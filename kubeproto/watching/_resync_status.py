@@ -44,7 +44,7 @@ def sync_status(state: State, now: float) -> SyncStatus:
     return SyncStatus(
         synced=bool(context.version),
         live=isinstance(state, Watching),
-        reason=_reason(state, now),
+        reason=_explain(state, now),
         version=context.version,
         received_at=context.received_at,
         silent_for=None if context.received_at is None else max(0.0, now - context.received_at),
@@ -53,7 +53,7 @@ def sync_status(state: State, now: float) -> SyncStatus:
     )
 
 
-def _reason(state: State, now: float) -> str:
+def _explain(state: State, now: float) -> str:
     match state:
         case Watching():
             return ""

@@ -12,7 +12,7 @@ from ..objects._shared import Malformed, received_text
 T = TypeVar("T")
 
 
-def _text(obj: Any) -> bytes:
+def _text_of(obj: Any) -> bytes:
     text = received_text(obj) if isinstance(obj, KubeObject) else None
     return encode(obj) if text is None else text
 
@@ -27,7 +27,7 @@ class Added(
     @property
     def raw(self) -> bytes:
         """The object's JSON as the server sent it; raise `InvalidObject` if it is broken."""
-        return _text(self.object)
+        return _text_of(self.object)
 
 
 class Modified(
@@ -40,7 +40,7 @@ class Modified(
     @property
     def raw(self) -> bytes:
         """The object's JSON as the server sent it; raise `InvalidObject` if it is broken."""
-        return _text(self.object)
+        return _text_of(self.object)
 
 
 class Deleted(
@@ -53,7 +53,7 @@ class Deleted(
     @property
     def raw(self) -> bytes:
         """The object's JSON as the server sent it; raise `InvalidObject` if it is broken."""
-        return _text(self.object)
+        return _text_of(self.object)
 
 
 CHANGES: Final[frozenset[type]] = frozenset((Added, Modified, Deleted))

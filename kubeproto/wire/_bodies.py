@@ -159,7 +159,7 @@ class ChunkedBody:
                 size = int(line, 16) if is_plain else 0
             except ValueError:
                 size = 0
-            if not size and not (size := _size(line)):
+            if not size and not (size := _parse_size(line)):
                 self._in_trailers = True
                 self._read_trailers(data, end + 2)
                 return
@@ -209,10 +209,10 @@ class ChunkedBody:
 def open_body(method: str, status: int, headers: Headers) -> Body:
     """Return the reader for the body of a response; raise `RemoteProtocolError` if its head contradicts
     itself."""
-    codings = _values(headers, "transfer-encoding")
+    codings = _header_values(headers, "transfer-encoding")
     if codings and [coding.lower() for coding in codings] != ["chunked"]:
         raise RemoteProtocolError(f"the transfer encoding of the response is {', '.join(codings)[:80]!r}")
-    sizes = set(_values(headers, "content-length"))
+    sizes = set(_header_values(headers, "content-length"))
     if len(sizes) > 1 or not all(size.isascii() and size.isdigit() and len(size) <= 20 for size in sizes):
         raise RemoteProtocolError(f"the content length of the response is {', '.join(sorted(sizes))[:80]!r}")
     if status in (204, 304) or method == "HEAD":
@@ -222,7 +222,7 @@ def open_body(method: str, status: int, headers: Headers) -> Body:
     return SizedBody(int(sizes.pop())) if sizes else BodyUntilClose()
 
 
-def _values(headers: Headers, name: str) -> list[str]:
+def _header_values(headers: Headers, name: str) -> list[str]:
     lists = [value.split(",") for key, value in headers if key.lower() == name]
     return [item for values in lists for value in values if (item := value.strip(" \t"))]
 
@@ -231,7 +231,7 @@ def _no_line_end() -> RemoteProtocolError:
     return RemoteProtocolError("a chunk of the response is not followed by a line end")
 
 
-def _size(line: bytes) -> int:
+def _parse_size(line: bytes) -> int:
     """Return the size in a line that has more than digits."""
     match = re.fullmatch(_SIZE_LINE, line)
     if match is None:

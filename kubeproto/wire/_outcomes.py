@@ -125,9 +125,11 @@ def classify(failure: Failure) -> Outcome:
     match failure:
         case ApiError():
             delay = retry_after((), failure.status) if failure.retry_after is None else failure.retry_after
-            return _classify_status(failure.status, _line(str(failure)), delay)
+            return _classify_status(failure.status, _to_single_line(str(failure)), delay)
         case Status():
-            return _classify_status(failure, _line(str(ApiError(failure))), retry_after((), failure))
+            return _classify_status(
+                failure, _to_single_line(str(ApiError(failure))), retry_after((), failure)
+            )
         case ConnectError():
             return Unreachable(_describe(failure))
         case DeadlineExceeded():
@@ -195,9 +197,9 @@ def _describe(error: Exception) -> str:
         text = str(error)
     except Exception:  # of a transport of the user's
         text = ""
-    return _line(text or type(error).__name__)
+    return _to_single_line(text or type(error).__name__)
 
 
-def _line(text: str) -> str:
+def _to_single_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LINE else line[:_LINE] + "…"

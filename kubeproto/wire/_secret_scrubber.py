@@ -72,7 +72,7 @@ class SecretScrubber:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._unreadable = True
             return []
-        forms = {form for value in _values(body, self._fields) for form in _forms(value)}
+        forms = {form for value in _secret_values(body, self._fields) for form in _quoted_forms(value)}
         return sorted(forms, key=len, reverse=True)  # a form that contains another form comes first
 
 
@@ -82,40 +82,40 @@ def _confidential_fields(path: str) -> tuple[str, ...]:
     return _OF_REVIEWS if path.endswith(_REVIEWS) else ()
 
 
-def _values(body: object, fields: tuple[str, ...]) -> Iterator[str]:
+def _secret_values(body: object, fields: tuple[str, ...]) -> Iterator[str]:
     """Yield the values in an object, a merge patch, or the operations of a JSON patch."""
     if is_object(body):
         for field in fields:
-            yield from _scalars(body.get(field))
+            yield from _iterate_scalars(body.get(field))
     elif is_list(body):
         for operation in body:
             match operation:
                 case {"path": "", "value": value}:
-                    yield from _values(value, fields)
-                case {"path": str(path), "value": value} if path.startswith(_pointers(fields)):
-                    yield from _scalars(value)
+                    yield from _secret_values(value, fields)
+                case {"path": str(path), "value": value} if path.startswith(_field_pointers(fields)):
+                    yield from _iterate_scalars(value)
                 case _:
                     pass
 
 
-def _pointers(fields: tuple[str, ...]) -> tuple[str, ...]:
+def _field_pointers(fields: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"/{field}" for field in fields)
 
 
-def _scalars(value: object) -> Iterator[str]:
+def _iterate_scalars(value: object) -> Iterator[str]:
     if is_object(value):
         for member in value.values():
-            yield from _scalars(member)
+            yield from _iterate_scalars(member)
     elif is_list(value):
         for element in value:
-            yield from _scalars(element)
+            yield from _iterate_scalars(element)
     elif isinstance(value, bool):
         yield "true" if value else "false"
     elif value is not None and value != "":
         yield str(value)
 
 
-def _forms(value: str) -> Iterator[str]:
+def _quoted_forms(value: str) -> Iterator[str]:
     """Yield the forms in which a server may quote a value: plain, in the other encoding, escaped, by line."""
     plain = [value, b64encode(value.encode(errors="replace")).decode()]
     with suppress(ValueError):  # it is not base64, or not UTF-8

@@ -141,14 +141,14 @@ class RequestReader:
         try:
             connection.receive_data(data)
         except h11.RemoteProtocolError as error:
-            raise _refusal(error) from None
+            raise _to_refusal(error) from None
 
     def _next_from_h11(self, connection: h11.Connection) -> ReceivedRequest | None:
         while True:
             try:
                 event = connection.next_event()
             except h11.RemoteProtocolError as error:
-                raise _refusal(error) from None
+                raise _to_refusal(error) from None
             if isinstance(event, h11.Data):
                 self._add_body(bytes(event.data))
             elif isinstance(event, h11.Request):
@@ -220,7 +220,7 @@ def _origin_form(target: str) -> str:
     return path if path.startswith("/") else f"/{path}"
 
 
-def _refusal(error: h11.RemoteProtocolError) -> RequestRefused:
+def _to_refusal(error: h11.RemoteProtocolError) -> RequestRefused:
     # After the colon h11's message quotes the bytes, which may contain a token.
     problem = str(error).partition(":")[0]
     return RequestRefused(error.error_status_hint, f"this is not an HTTP/1.1 request: {problem}")

@@ -73,14 +73,14 @@ def _transport_options(connection: Connection) -> _TransportOptions:
     return _TransportOptions(
         # Without TLS there is nothing to verify, and httpx need not load the system's certificates.
         verify=server_context(connection) if connection.secure else False,
-        proxy=_proxy(connection),
+        proxy=_make_proxy(connection),
         limits=_LIMITS,
         socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), *keep_alive_options()],
         trust_env=False,
     )
 
 
-def _proxy(connection: Connection) -> httpx.Proxy | None:
+def _make_proxy(connection: Connection) -> httpx.Proxy | None:
     url = connection.proxy_url
     if url is None:
         return None

@@ -58,18 +58,18 @@ class _NamedContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        context = self._current()
+        context = self._current_context()
         if context is not self:
             return context.wrap_bio(incoming, outgoing, server_side, server_hostname, session)
         return super().wrap_bio(incoming, outgoing, server_side, self.tls_name, session)
 
     def wrap_socket(self, *args: Any, **settings: Any) -> ssl.SSLSocket:
-        context = self._current()
+        context = self._current_context()
         if context is not self:
             return context.wrap_socket(*args, **settings)
         return super().wrap_socket(*args, **settings | {"server_hostname": self.tls_name})
 
-    def _current(self) -> _NamedContext:
+    def _current_context(self) -> _NamedContext:
         context = self.replacement or self
         # A file that is missing, incomplete or malformed changes nothing: the next handshake reads it again.
         with suppress(OSError, ConfigError):

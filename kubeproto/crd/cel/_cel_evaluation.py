@@ -97,9 +97,9 @@ def evaluate(
     try:
         result = expression.eval(data=data)
     except RuntimeError as error:
-        return _failure(_first_line(error))
+        return _to_cel_failure(_first_line(error))
     if str(result.type().name()) == "ERROR":
-        return _failure(str(result.value()))
+        return _to_cel_failure(str(result.value()))
     return result.value()
 
 
@@ -123,9 +123,9 @@ def _evaluate_dynamic(source: str, variables: dict[str, Any]) -> Any:
     try:
         result = expression.eval(data=variables)
     except RuntimeError as error:
-        return _failure(_first_line(error))
+        return _to_cel_failure(_first_line(error))
     if str(result.type().name()) == "ERROR":
-        return _failure(str(result.value()))
+        return _to_cel_failure(str(result.value()))
     return result.value()
 
 
@@ -142,7 +142,7 @@ def _with_literals(source: str, data: dict[str, Any], optional_old: bool) -> str
     return f"[{write_literal(data['self'])}].map(self, {text})[0]"
 
 
-def _failure(message: str) -> CelFailure:
+def _to_cel_failure(message: str) -> CelFailure:
     for pattern, server_message in _VALUE_ERRORS:
         if match := re.search(pattern, message):
             return CelFailure(match.expand(server_message))
@@ -152,7 +152,7 @@ def _failure(message: str) -> CelFailure:
 @functools.lru_cache(maxsize=1024)
 def _compile(source: str, kind: str, optional_old: bool) -> Any:
     try:
-        return _environment(kind, optional_old).compile(source)
+        return _rule_environment(kind, optional_old).compile(source)
     except RuntimeError as error:
         # A server compares numbers of any types; this library does so only with dynamic types.
         if kind != "DYN" and re.search(_MIXED_NUMBERS, str(error)):
@@ -161,7 +161,7 @@ def _compile(source: str, kind: str, optional_old: bool) -> Any:
 
 
 @functools.lru_cache(maxsize=32)
-def _environment(kind: str, optional_old: bool) -> Any:
+def _rule_environment(kind: str, optional_old: bool) -> Any:
     old = "DYN" if optional_old else kind
     return _new_environment((("self", kind), ("oldSelf", old), ("hasOld", "BOOL")))
 

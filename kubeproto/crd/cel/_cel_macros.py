@@ -31,7 +31,7 @@ class Rewriter(Protocol):
 
 def rewrite_macro(rewriter: Rewriter, node: Call, scope: Scope) -> TypedNode | None:
     """Rewrite a call of a macro; None if it is not a macro."""
-    variables = _variables(node)
+    variables = _variables_of(node)
     macro = _MACROS.get((node.name, len(node.arguments))) if variables else None
     return None if macro is None else macro(rewriter, node, scope, variables)
 
@@ -135,7 +135,7 @@ def _visit_receiver(rewriter: Rewriter, node: Call, scope: Scope) -> TypedNode:
     return rewriter.visit(node.receiver, scope)
 
 
-def _variables(node: Call) -> tuple[str, ...]:
+def _variables_of(node: Call) -> tuple[str, ...]:
     """Return the variables of a macro: one, or two for macros over keys and values."""
     names = [argument.name for argument in node.arguments[:2] if isinstance(argument, Name)]
     return tuple(names) if names and isinstance(node.arguments[0], Name) else ()

@@ -210,51 +210,51 @@ class _Parser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise RecursionError("the expression is nested too deeply")
-        node = self._operation(0)
+        node = self._parse_operation(0)
         if self._take("?"):
             # An operation, not an expression: `a ? b ? c : d : e` needs parentheses.
-            yes = self._operation(0)
+            yes = self._parse_operation(0)
             self._expect(":")
             node = Ternary(node, yes, self.parse_expression())
         self._depth -= 1
         return node
 
-    def _operation(self, min_level: int) -> Node:
+    def _parse_operation(self, min_level: int) -> Node:
         """Parse an operation whose operators have at least this level."""
-        node = self._unary()
+        node = self._parse_unary()
         while (level := _LEVEL_OF.get(self._next, -1)) >= min_level:
             operator = self._next
             self._position += 1
-            node = Binary(operator, node, self._operation(level + 1))
+            node = Binary(operator, node, self._parse_operation(level + 1))
         return node
 
-    def _unary(self) -> Node:
+    def _parse_unary(self) -> Node:
         for operator in "!", "-":
             count = 0
             while self._take(operator):
                 count += 1
             if count:
-                return self._signed(operator, count)
-        return self._member(self._primary())
+                return self._parse_signed(operator, count)
+        return self._parse_member(self._parse_primary())
 
-    def _signed(self, operator: str, count: int) -> Node:
+    def _parse_signed(self, operator: str, count: int) -> Node:
         kind, text = self._tokens[self._position] if self._position < len(self._tokens) else ("", "")
         # The minus of a literal is part of it, so that the smallest number can be written.
         if operator == "-" and count == 1 and kind in ("int", "float") and text[-1] not in "uU":
             self._position += 1
-            return self._member(Literal(f"-{text}", "integer" if kind == "int" else "number"))
-        node = self._member(self._primary())
+            return self._parse_member(Literal(f"-{text}", "integer" if kind == "int" else "number"))
+        node = self._parse_member(self._parse_primary())
         for _ in range(count):
             node = Unary(operator, node)
         return node
 
-    def _member(self, node: Node) -> Node:
+    def _parse_member(self, node: Node) -> Node:
         while True:
             if self._take("."):
                 optional = self._take("?")
-                name = self._identifier()
+                name = self._parse_identifier()
                 if not optional and self._take("("):
-                    node = Call(name, node, self._sequence(")", self.parse_expression))
+                    node = Call(name, node, self._parse_sequence(")", self.parse_expression))
                 else:
                     node = Select(node, name, optional)
             elif self._take("["):
@@ -264,7 +264,7 @@ class _Parser:
             else:
                 return node
 
-    def _primary(self) -> Node:
+    def _parse_primary(self) -> Node:
         kind, text = self._tokens[self._position] if self._position < len(self._tokens) else ("", "")
         self._position += 1
         match kind, text:
@@ -280,37 +280,37 @@ class _Parser:
                 return Literal(text, _CONSTANTS[text])
             case ("word", _) | ("sign", "."):
                 self._position -= text != "."
-                return self._name("." if text == "." else "")
+                return self._parse_name("." if text == "." else "")
             case "sign", "(":
                 node = self.parse_expression()
                 self._expect(")")
                 return node
             case "sign", "[":
-                return ListNode(self._sequence("]", self._element))
+                return ListNode(self._parse_sequence("]", self._parse_element))
             case "sign", "{":
-                return MapNode(self._sequence("}", self._entry))
+                return MapNode(self._parse_sequence("}", self._parse_entry))
             case _:
                 raise CelSyntaxError(f"Syntax error: mismatched input {text or '<EOF>'!r}")
 
-    def _name(self, dot: str) -> Node:
-        name = self._identifier()
+    def _parse_name(self, dot: str) -> Node:
+        name = self._parse_identifier()
         if name in RESERVED:
             raise CelSyntaxError(f"reserved identifier: {name}")
         if self._take("("):
-            return Call(dot + name, None, self._sequence(")", self.parse_expression))
+            return Call(dot + name, None, self._parse_sequence(")", self.parse_expression))
         return Name(dot + name)
 
-    def _element(self) -> tuple[Node, bool]:
+    def _parse_element(self) -> tuple[Node, bool]:
         optional = self._take("?")
         return self.parse_expression(), optional
 
-    def _entry(self) -> tuple[Node, Node, bool]:
+    def _parse_entry(self) -> tuple[Node, Node, bool]:
         optional = self._take("?")
         key = self.parse_expression()
         self._expect(":")
         return key, self.parse_expression(), optional
 
-    def _sequence(self, end: str, parse_item: Callable[[], T]) -> tuple[T, ...]:
+    def _parse_sequence(self, end: str, parse_item: Callable[[], T]) -> tuple[T, ...]:
         items: list[T] = []
         while not self._take(end):
             items.append(parse_item())
@@ -338,7 +338,7 @@ class _Parser:
         if not self._take(sign):
             raise CelSyntaxError(f"Syntax error: mismatched input {self._next!r} expecting {sign!r}")
 
-    def _identifier(self) -> str:
+    def _parse_identifier(self) -> str:
         kind, text = self._tokens[self._position] if self._position < len(self._tokens) else ("", "<EOF>")
         if kind != "word" or text in _CONSTANTS or text == "in":
             raise CelSyntaxError(f"Syntax error: mismatched input {text!r} expecting an identifier")

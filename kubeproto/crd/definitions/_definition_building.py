@@ -66,19 +66,19 @@ def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResour
     first = classes[0].resource
     _check_same_kind(classes)
     stored = storage or _stored_version(classes)
-    definitions = [_definition(cls) for cls in classes]
+    definitions = [_definition_of(cls) for cls in classes]
     spec: dict[str, Any] = {
         "group": first.group,
-        "names": _names(classes, definitions),
+        "names": _build_names(classes, definitions),
         "scope": "Namespaced" if first.namespaced else "Cluster",
         "versions": [
-            _version(cls, stored)
+            _build_version(cls, stored)
             for cls in sorted(classes, key=lambda cls: api_version_priority(cls.resource.version))
         ],
     }
     conversion = _common_value(classes, "conversion", [definition.conversion for definition in definitions])
     if conversion is not None:
-        spec["conversion"] = _conversion(conversion)
+        spec["conversion"] = _build_conversion(conversion)
     crd = CustomResourceDefinition(
         metadata=ObjectMeta(
             name=f"{first.plural}.{first.group}",
@@ -100,7 +100,7 @@ def definitions_of(classes: Iterable[type[KubeObject]]) -> list[CustomResourceDe
     return [definition_of(*versions) for versions in kinds.values()]
 
 
-def _names(classes: tuple[type[KubeObject], ...], definitions: list[Definition]) -> dict[str, Any]:
+def _build_names(classes: tuple[type[KubeObject], ...], definitions: list[Definition]) -> dict[str, Any]:
     first = classes[0].resource
     list_kind = _common_value(classes, "list_kind", [definition.list_kind for definition in definitions])
     names: dict[str, Any] = {
@@ -119,7 +119,7 @@ def _names(classes: tuple[type[KubeObject], ...], definitions: list[Definition])
     return names
 
 
-def _definition(cls: type[KubeObject]) -> Definition:
+def _definition_of(cls: type[KubeObject]) -> Definition:
     return cls.definition or Definition()
 
 
@@ -128,7 +128,7 @@ def _with_versions(cls: type[KubeObject]) -> tuple[type[KubeObject], ...]:
         raise DefinitionError(
             f"{cls.__name__} has no group, version and kind: write them as class keywords of a KubeObject"
         )
-    return (cls, *_definition(cls).versions)
+    return (cls, *_definition_of(cls).versions)
 
 
 def _check_same_kind(classes: tuple[type[KubeObject], ...]) -> None:
@@ -149,8 +149,8 @@ def _check_same_kind(classes: tuple[type[KubeObject], ...]) -> None:
 
 
 def _stored_version(classes: tuple[type[KubeObject], ...]) -> str:
-    stored = [cls.resource.version for cls in classes if _definition(cls).storage]
-    if len(classes) == 1 and _definition(classes[0]).storage is None:
+    stored = [cls.resource.version for cls in classes if _definition_of(cls).storage]
+    if len(classes) == 1 and _definition_of(classes[0]).storage is None:
         return classes[0].resource.version
     if len(stored) != 1:
         names = "none" if not stored else " and ".join(stored)
@@ -180,7 +180,7 @@ def _common_value(classes: tuple[type[KubeObject], ...], name: str, values: list
 def _merge_metadata(classes: tuple[type[KubeObject], ...], attribute: str) -> dict[str, str]:
     merged: dict[str, str] = {}
     for cls in classes:
-        for name, value in getattr(_definition(cls), attribute).items():
+        for name, value in getattr(_definition_of(cls), attribute).items():
             if merged.setdefault(name, value) != value:
                 raise DefinitionError(
                     f"{cls.__name__}: {attribute} {name!r} is {merged[name]!r} in another version"
@@ -188,8 +188,8 @@ def _merge_metadata(classes: tuple[type[KubeObject], ...], attribute: str) -> di
     return merged
 
 
-def _version(cls: type[KubeObject], stored: str) -> dict[str, Any]:
-    definition = _definition(cls)
+def _build_version(cls: type[KubeObject], stored: str) -> dict[str, Any]:
+    definition = _definition_of(cls)
     schema = schema_with_root_rules(cls)
     name = cls.resource.version
     version: dict[str, Any] = {"name": name, "served": definition.served, "storage": name == stored}
@@ -203,30 +203,30 @@ def _version(cls: type[KubeObject], stored: str) -> dict[str, Any]:
     if typed_status if definition.status is None else definition.status:
         subresources["status"] = {}
     if definition.scale is not None:
-        subresources["scale"] = _scale(definition.scale)
+        subresources["scale"] = _build_scale(definition.scale)
     if subresources:
         version["subresources"] = subresources
     if definition.selectable_fields:
         version["selectableFields"] = [{"jsonPath": path} for path in definition.selectable_fields]
     if definition.columns:
-        version["additionalPrinterColumns"] = [_column(column) for column in definition.columns]
+        version["additionalPrinterColumns"] = [_build_column(column) for column in definition.columns]
     return version
 
 
 def schema_with_root_rules(cls: type[KubeObject]) -> dict[str, Any]:
     """Return the schema of a kind, with the rules of its `Definition` at the root."""
     schema = schema_of(cls)
-    for rule in _definition(cls).rules if hasattr(cls, "resource") else ():
+    for rule in _definition_of(cls).rules if hasattr(cls, "resource") else ():
         add_marker(schema, rule, "")
     return schema
 
 
-def _scale(scale: Scale) -> dict[str, str]:
+def _build_scale(scale: Scale) -> dict[str, str]:
     paths = {"specReplicasPath": scale.spec_replicas, "statusReplicasPath": scale.status_replicas}
     return paths | ({"labelSelectorPath": scale.label_selector} if scale.label_selector else {})
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _build_column(column: Column) -> dict[str, Any]:
     return {"name": column.name, "type": column.type, "jsonPath": column.json_path} | {
         name: value
         for name in ("format", "description", "priority")
@@ -234,7 +234,7 @@ def _column(column: Column) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _conversion(webhook: ConversionWebhook) -> dict[str, Any]:
+def _build_conversion(webhook: ConversionWebhook) -> dict[str, Any]:
     client: dict[str, Any] = {}
     if webhook.url:
         client["url"] = webhook.url

@@ -159,11 +159,11 @@ def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
         name=name,
         list_kind=spec.names.list_kind or f"{spec.names.kind}List",
         versions=tuple(_defined_version(spec, version) for version in versions),
-        conversion=_conversion(name, spec.conversion),
+        conversion=_read_conversion(name, spec.conversion),
     )
 
 
-def _conversion(name: str, conversion: _JsonConversion | None) -> KindConversion | None:
+def _read_conversion(name: str, conversion: _JsonConversion | None) -> KindConversion | None:
     if conversion is None or conversion.strategy != "Webhook" or conversion.webhook is None:
         return None
     webhook = conversion.webhook

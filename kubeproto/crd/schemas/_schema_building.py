@@ -93,7 +93,7 @@ class _SchemaBuilder:
 
     def schema(self, type_: Any, path: str) -> Schema:
         type_, annotations = unwrap(type_)
-        schema = self._unannotated(type_, path)
+        schema = self._build_without_annotations(type_, path)
         for annotation in annotations:
             if isinstance(annotation, msgspec.Meta):
                 try:
@@ -104,23 +104,23 @@ class _SchemaBuilder:
                 add_marker(schema, annotation, path)
         return schema
 
-    def _unannotated(self, type_: Any, path: str) -> Schema:
+    def _build_without_annotations(self, type_: Any, path: str) -> Schema:
         origin, arguments = get_origin(type_), get_args(type_)
         if type_ in (list, set, frozenset, tuple, dict):
             origin, arguments = type_, ()
         if origin in (Union, types.UnionType):
-            return self._union(arguments, path)
+            return self._build_union(arguments, path)
         if origin is Literal:
-            return _enum(arguments, path)
+            return _build_enum(arguments, path)
         if origin in _LISTS:
             return {"type": "array", "items": self.schema(arguments[0] if arguments else Any, f"{path}[]")}
         if origin in _SETS:
             items = self.schema(arguments[0] if arguments else Any, f"{path}[]")
             return {"type": "array", "x-kubernetes-list-type": "set", "items": items}
         if origin is tuple:
-            return self._tuple(arguments, path)
+            return self._build_tuple(arguments, path)
         if origin in _MAPS:
-            return self._map(arguments, path)
+            return self._build_map(arguments, path)
         if isinstance(type_, typing.TypeVar):
             return self.schema(type_.__bound__ or Any, path)
         if type_ in _REFUSED:
@@ -128,7 +128,7 @@ class _SchemaBuilder:
         if type_ in _SCALARS:
             return _copy(_SCALARS[type_])
         if isinstance(type_, type) and issubclass(type_, enum.Enum):
-            return _enum(tuple(member.value for member in type_), path)
+            return _build_enum(tuple(member.value for member in type_), path)
         if type_ is ObjectMeta:
             return _copy(_METADATA)
         if fields_of(type_) is not None:
@@ -157,7 +157,7 @@ class _SchemaBuilder:
         required_names: list[str] = []
         if tag and (field_and_tag := tag_of(cls)) is not None:
             tag_field, tag_value = field_and_tag
-            properties[tag_field] = _enum((tag_value,), child(path, tag_field))
+            properties[tag_field] = _build_enum((tag_value,), child(path, tag_field))
             required_names.append(tag_field)
         for field in fields_of(type_) or ():
             if issubclass(cls, KubeObject) and (field.name in _IDENTITY or field.name == "-"):
@@ -186,15 +186,15 @@ class _SchemaBuilder:
                 schema["pattern"] = _BASE64_OR_EMPTY
         return schema
 
-    def _union(self, members: Sequence[Any], path: str) -> Schema:
+    def _build_union(self, members: Sequence[Any], path: str) -> Schema:
         types_ = [member for member in members if member not in (type(None), UnsetType)]
-        schema = self.schema(types_[0], path) if len(types_) == 1 else self._alternatives(types_, path)
+        schema = self.schema(types_[0], path) if len(types_) == 1 else self._build_alternatives(types_, path)
         if type(None) in members:
             schema["nullable"] = True
             _allow_null(schema)
         return schema
 
-    def _alternatives(self, members: list[Any], path: str) -> Schema:
+    def _build_alternatives(self, members: list[Any], path: str) -> Schema:
         types_ = [unwrap(member)[0] for member in members]
         if any(type_ in (Any, object, msgspec.Raw) for type_ in types_):
             return _copy(_ANYTHING)
@@ -203,9 +203,9 @@ class _SchemaBuilder:
         if set(types_) == {int, float}:
             return self.schema(float, path)
         if all(get_origin(type_) is Literal for type_ in types_):
-            return _enum([value for type_ in types_ for value in get_args(type_)], path)
+            return _build_enum([value for type_ in types_ for value in get_args(type_)], path)
         if all(tag_of(get_origin(type_) or type_) is not None for type_ in types_):
-            return self._tagged(types_, path)
+            return self._build_tagged_union(types_, path)
         names = " | ".join(_name(type_) for type_ in types_)
         raise schema_error(
             path,
@@ -213,7 +213,7 @@ class _SchemaBuilder:
             " Literals or Structs with a tag, each with or without None",
         )
 
-    def _tagged(self, members: list[Any], path: str) -> Schema:
+    def _build_tagged_union(self, members: list[Any], path: str) -> Schema:
         """Return the schema of an object with the fields of all; its `oneOf` lists the fields of each tag."""
         merged: Schema = {"type": "object", "properties": {}, "required": []}
         variants: list[Schema] = []
@@ -240,11 +240,11 @@ class _SchemaBuilder:
         for name, property_ in merged["properties"].items():
             if not all(name in properties for properties in member_properties):
                 property_.pop("default", None)  # a server would add it to the other Structs as well
-        merged["properties"] = {merged["required"][0]: _enum(tags, path), **merged["properties"]}
+        merged["properties"] = {merged["required"][0]: _build_enum(tags, path), **merged["properties"]}
         merged["oneOf"] = variants
         return merged
 
-    def _tuple(self, arguments: tuple[Any, ...], path: str) -> Schema:
+    def _build_tuple(self, arguments: tuple[Any, ...], path: str) -> Schema:
         if not arguments:
             return {"type": "array", "items": _copy(_ANYTHING)}
         items = self.schema(arguments[0], f"{path}[]")
@@ -254,7 +254,7 @@ class _SchemaBuilder:
             raise schema_error(path, "all elements of a list have the same type in Kubernetes")
         return {"type": "array", "items": items, "minItems": len(arguments), "maxItems": len(arguments)}
 
-    def _map(self, arguments: tuple[Any, ...], path: str) -> Schema:
+    def _build_map(self, arguments: tuple[Any, ...], path: str) -> Schema:
         keys, values = arguments or (str, Any)
         keys, annotations = unwrap(keys)
         is_string = keys in (str, Any) or (isinstance(keys, type) and issubclass(keys, str))
@@ -269,9 +269,9 @@ class _SchemaBuilder:
         return {"type": "object", "additionalProperties": self.schema(values, f"{path}{{}}")}
 
 
-def _enum(values: Sequence[Any], path: str) -> Schema:
+def _build_enum(values: Sequence[Any], path: str) -> Schema:
     if any(value is None for value in values):
-        schema = _enum([value for value in values if value is not None], path)
+        schema = _build_enum([value for value in values if value is not None], path)
         schema["nullable"] = True
         _allow_null(schema)
         return schema

@@ -27,7 +27,7 @@ def _remove_nulls(schema: Any, value: Any) -> None:
                 _remove_nulls(member_schema, value[name])
     elif is_list(value):
         for element in value:
-            _remove_nulls(_items(schema), element)
+            _remove_nulls(_items_schema(schema), element)
 
 
 def _add_defaults(schema: Any, value: Any) -> None:
@@ -46,7 +46,7 @@ def _add_defaults(schema: Any, value: Any) -> None:
                 value[name] = copy_json(member_schema.get("default"))
             _add_defaults(member_schema, value[name])
     elif is_list(value):
-        items = _items(schema)
+        items = _items_schema(schema)
         for index, element in enumerate(value):
             if element is None and _refuses_null(items):
                 value[index] = copy_json(items.get("default"))
@@ -60,7 +60,7 @@ def _member_schema(schema: Any, name: str) -> Any:
     return properties[name] if name in properties else schema.get("additionalProperties")
 
 
-def _items(schema: Any) -> Any:
+def _items_schema(schema: Any) -> Any:
     return schema.get("items") if is_object(schema) else None
 
 

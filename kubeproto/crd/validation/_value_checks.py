@@ -95,14 +95,14 @@ def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Viola
     if "anyOf" in schema:
         failures = [list(check_value(alternative, value, path)) for alternative in schema["anyOf"]]
         if all(failures):
-            yield _combination(f'"{path}" must validate at least one schema (anyOf)')
+            yield _combination_violation(f'"{path}" must validate at least one schema (anyOf)')
             yield from _best_alternative(schema["anyOf"], value, failures)
     if "oneOf" in schema:
         failures = [list(check_value(alternative, value, path)) for alternative in schema["oneOf"]]
         valid_count = failures.count([])
         if valid_count != 1:
             detail = f"Found {valid_count} valid alternatives" if valid_count else "Found none valid"
-            yield _combination(f'"{path}" must validate one and only one schema (oneOf). {detail}')
+            yield _combination_violation(f'"{path}" must validate one and only one schema (oneOf). {detail}')
             if not valid_count:
                 yield from _best_alternative(schema["oneOf"], value, failures)
     if "allOf" in schema:
@@ -111,9 +111,9 @@ def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Viola
             yield from failure
         if any(failures):
             none = ". None validated" if all(failures) else ""
-            yield _combination(f'"{path}" must validate all the schemas (allOf){none}')
+            yield _combination_violation(f'"{path}" must validate all the schemas (allOf){none}')
     if "not" in schema and not list(check_value(schema["not"], value, path)):
-        yield _combination(f'"{path}" must not validate the schema (not)')
+        yield _combination_violation(f'"{path}" must not validate the schema (not)')
 
 
 def _best_alternative(
@@ -133,7 +133,7 @@ def _count_checked(schema: dict[str, Any], value: Any) -> int:
     return 1
 
 
-def _combination(message: str) -> Violation:
+def _combination_violation(message: str) -> Violation:
     return invalid(NO_FIELD, "", message)
 
 
@@ -155,11 +155,11 @@ def _check_number(schema: dict[str, Any], number: float, path: str) -> _Violatio
     if "multipleOf" in schema and number % schema["multipleOf"]:
         yield _broken_rule(path, number, f"should be a multiple of {format_value(schema['multipleOf'])}")
     if "maximum" in schema:
-        limit, exclusive = _limit(schema["maximum"], number), schema.get("exclusiveMaximum", False)
+        limit, exclusive = _truncate_limit(schema["maximum"], number), schema.get("exclusiveMaximum", False)
         if number > limit or (exclusive and number == limit):
             yield _broken_rule(path, number, f"should be less than {_or_equal(limit, exclusive)}")
     if "minimum" in schema:
-        limit, exclusive = _limit(schema["minimum"], number), schema.get("exclusiveMinimum", False)
+        limit, exclusive = _truncate_limit(schema["minimum"], number), schema.get("exclusiveMinimum", False)
         if number < limit or (exclusive and number == limit):
             yield _broken_rule(path, number, f"should be greater than {_or_equal(limit, exclusive)}")
     kind, format_ = schema.get("type", "number"), checked_format(schema)
@@ -169,7 +169,7 @@ def _check_number(schema: dict[str, Any], number: float, path: str) -> _Violatio
         yield invalid(NO_FIELD, "", f"Checked value must be of type {kind} {detail} in {path or 'body'}")
 
 
-def _limit(limit: float, number: float) -> float:
+def _truncate_limit(limit: float, number: float) -> float:
     """Return the limit as a server uses it, truncated for an integer: 0 satisfies a minimum of 0.5."""
     return int(limit) if isinstance(number, int) else limit
 
