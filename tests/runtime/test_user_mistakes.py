@@ -195,7 +195,7 @@ def test_a_server_without_streaming_lists_is_asked_once_and_it_is_logged_once(
         (record.levelname, record.getMessage()[:40])
         for record in caplog.records
         if record.name.startswith("kubeproto")
-    ] == [("INFO", "this server has no streaming lists, as t")]
+    ] == [("INFO", "this server has no streaming lists, like")]
 
 
 def test_a_blocking_client_learns_the_same(caplog: pytest.LogCaptureFixture) -> None:
