@@ -1,4 +1,4 @@
-"""The simulated client itself: time that takes none, clients that share a cluster, and waits that end."""
+"""The simulated client: virtual time, clients that share a cluster, and waits with a timeout."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from kubeproto_runtime.testing import BACKENDS, SimulatedClient, run, simulated
 __all__ = ["go"]
 
 
-def test_a_day_takes_no_time_and_is_a_day(go: Go) -> None:
+def test_a_day_of_virtual_time_takes_no_real_time(go: Go) -> None:
     async def main() -> None:
-        begun = anyio.current_time()
+        started_at = anyio.current_time()
         with anyio.move_on_after(86_400):
             await anyio.sleep(1_000_000)
-        assert anyio.current_time() - begun == 86_400
+        assert anyio.current_time() - started_at == 86_400
 
     go(main)
 
 
-def test_time_stands_still_while_somebody_works(go: Go) -> None:
+def test_the_clock_stands_still_while_a_task_runs(go: Go) -> None:
     async def main() -> None:
-        seen: list[float] = []
+        finished_at: list[float] = []
 
         async def work() -> None:
             for _ in range(100):
                 await anyio.lowlevel.checkpoint()
-            seen.append(anyio.current_time())
+            finished_at.append(anyio.current_time())
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(anyio.sleep, 5)
             tasks.start_soon(work)
-        assert seen == [0.0]
+        assert finished_at == [0.0]
 
     go(main)
 
 
-def test_a_run_gives_what_its_main_gives_and_takes_its_arguments() -> None:
-    async def main(one: int, other: int) -> int:
+def test_a_run_passes_the_arguments_to_main_and_returns_its_result() -> None:
+    async def main(first: int, second: int) -> int:
         await anyio.sleep(10)
-        return one + other
+        return first + second
 
     assert [run(main, 1, 2, backend=backend) for backend in BACKENDS] == [3, 3]
 
 
-def test_the_clock_of_the_cluster_goes_with_that_of_the_loop(go: Go) -> None:
+def test_the_cluster_uses_the_clock_of_the_event_loop(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
             assert client.wall_clock() == datetime(2026, 1, 1, tzinfo=UTC)
             await anyio.sleep(90)
             assert client.wall_clock() == datetime(2026, 1, 1, 0, 1, 30, tzinfo=UTC)
-            made = await client.api(Book).create(book())
-            assert made.metadata.creation_timestamp == client.wall_clock()
+            created = await client.api(Book).create(book())
+            assert created.metadata.creation_timestamp == client.wall_clock()
         await anyio.sleep(10)
         async with simulated(cluster) as client:
-            # The cluster had stopped while nobody drove it.
+            # The clock of the cluster had stopped without a client.
             assert client.wall_clock() - datetime(2026, 1, 1, tzinfo=UTC) == timedelta(seconds=90)
 
     go(main)
 
 
-def test_what_the_cluster_is_to_do_later_happens_then(go: Go) -> None:
+def test_delayed_functions_of_a_cluster_run_at_their_time(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         times: list[float] = []
@@ -82,41 +82,41 @@ def test_what_the_cluster_is_to_do_later_happens_then(go: Go) -> None:
     go(main)
 
 
-@pytest.mark.parametrize("first_out", [0, 1])
-def test_clients_of_one_cluster_come_and_go_in_any_order(go: Go, first_out: int) -> None:
+@pytest.mark.parametrize("first_closed", [0, 1])
+def test_clients_of_a_cluster_may_close_in_any_order(go: Go, first_closed: int) -> None:
     async def main() -> None:
         cluster = library()
-        leave = [anyio.Event(), anyio.Event()]
+        close_requests = [anyio.Event(), anyio.Event()]
         clients: list[SimulatedClient] = []
 
-        async def visit(number: int) -> None:
+        async def use_client(number: int) -> None:
             async with simulated(cluster) as client:
                 clients.append(client)
-                await leave[number].wait()
+                await close_requests[number].wait()
 
-        done: list[float] = []
+        run_at: list[float] = []
         async with anyio.create_task_group() as tasks:
             for number in (0, 1):
-                tasks.start_soon(visit, number)
+                tasks.start_soon(use_client, number)
                 await anyio.sleep(1)
-            leave[first_out].set()
+            close_requests[first_closed].set()
             await anyio.sleep(1)
-            clients[1 - first_out].later(5, lambda: done.append(anyio.current_time()))
+            clients[1 - first_closed].later(5, lambda: run_at.append(anyio.current_time()))
             await anyio.sleep(10)
-            leave[1 - first_out].set()
-        assert done == [8.0]
-        assert cluster.on_due is None or first_out == 0
+            close_requests[1 - first_closed].set()
+        assert run_at == [8.0]
+        assert cluster.on_due is None or first_closed == 0
 
     go(main)
 
 
-def test_a_condition_is_waited_for_and_named_by_its_time_if_it_never_holds(go: Go) -> None:
+def test_until_returns_the_result_or_raises_an_error_with_the_timeout(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
             cluster.later(5, lambda: cluster.put(book()))
-            found = await client.until(lambda: cluster.get(Book, "moby"))
-            assert found["spec"]["title"] == "Moby-Dick"
+            stored = await client.until(lambda: cluster.get(Book, "moby"))
+            assert stored["spec"]["title"] == "Moby-Dick"
             assert 5.0 <= anyio.current_time() <= 5.2
             with pytest.raises(kp.DeadlineExceeded, match="within 7 s"):
                 await client.until(lambda: cluster.get(Book, "emma"), within=7)
@@ -124,7 +124,7 @@ def test_a_condition_is_waited_for_and_named_by_its_time_if_it_never_holds(go: G
     go(main)
 
 
-def test_faults_stand_before_the_cluster_that_they_belong_to(go: Go) -> None:
+def test_faults_of_another_cluster_are_an_error(go: Go) -> None:
     async def main() -> None:
         with pytest.raises(ValueError, match="another cluster"):
             async with simulated(library(), faults=sim.Faults(library())):
@@ -134,10 +134,11 @@ def test_faults_stand_before_the_cluster_that_they_belong_to(go: Go) -> None:
 
 
 @pytest.mark.parametrize(
-    ("timeout", "idle", "at"), [(5.0, None, 5.0), (None, 7.0, 7.0), (100.0, 7.0, 7.0), (5.0, 7.0, 5.0)]
+    ("timeout", "idle", "expected_time"),
+    [(5.0, None, 5.0), (None, 7.0, 7.0), (100.0, 7.0, 7.0), (5.0, 7.0, 5.0)],
 )
-def test_a_response_that_does_not_come_in_time_is_a_deadline(
-    go: Go, timeout: float | None, idle: float | None, at: float
+def test_a_late_response_raises_deadline_exceeded(
+    go: Go, timeout: float | None, idle: float | None, expected_time: float
 ) -> None:
     async def main() -> None:
         cluster = library()
@@ -147,12 +148,12 @@ def test_a_response_that_does_not_come_in_time_is_a_deadline(
             with pytest.raises(kp.DeadlineExceeded):
                 async with client.open(request, timeout=timeout, idle=idle):
                     pass
-            assert anyio.current_time() == at
+            assert anyio.current_time() == expected_time
 
     go(main)
 
 
-def test_a_watch_that_is_silent_ends_by_idle_and_one_that_speaks_does_not(go: Go) -> None:
+def test_idle_ends_a_silent_watch_and_not_an_active_watch(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
@@ -161,11 +162,11 @@ def test_a_watch_that_is_silent_ends_by_idle_and_one_that_speaks_does_not(go: Go
                 cluster.later(second, lambda: cluster.put(book()))
                 cluster.later(second + 1, lambda: cluster.remove(Book, "moby"))
             request = client.requests(Book).watch(resource_version=version, bookmarks=False)
-            seen = 0
+            event_count = 0
             async with client.open(request, idle=5.0) as events:
                 for _ in range(20):
-                    seen += len(await anext(events))
-                assert seen == 20
+                    event_count += len(await anext(events))
+                assert event_count == 20
                 with pytest.raises(kp.DeadlineExceeded):
                     await anext(events)
             assert anyio.current_time() == 36.0
@@ -174,17 +175,17 @@ def test_a_watch_that_is_silent_ends_by_idle_and_one_that_speaks_does_not(go: Go
     go(main)
 
 
-def test_a_client_draws_the_same_numbers_each_time(go: Go) -> None:
+def test_clients_with_the_same_seed_draw_the_same_numbers(go: Go) -> None:
     async def main() -> None:
-        async with simulated(library(), seed=4) as one, simulated(library(), seed=4) as other:
-            assert [one.random.random() for _ in range(5)] == [other.random.random() for _ in range(5)]
-            assert isinstance(one, SimulatedClient)
-            assert repr(one) == "SimulatedClient(SimulatedTransport(), namespace='default')"
+        async with simulated(library(), seed=4) as first, simulated(library(), seed=4) as second:
+            assert [first.random.random() for _ in range(5)] == [second.random.random() for _ in range(5)]
+            assert isinstance(first, SimulatedClient)
+            assert repr(first) == "SimulatedClient(SimulatedTransport(), namespace='default')"
 
     go(main)
 
 
-def test_what_is_started_runs_until_the_end_and_no_longer(go: Go) -> None:
+def test_started_coroutines_run_until_the_client_closes(go: Go) -> None:
     ticks: list[float] = []
 
     async def tick() -> None:
@@ -196,22 +197,22 @@ def test_what_is_started_runs_until_the_end_and_no_longer(go: Go) -> None:
         async with simulated(library()) as client:
             client.start(tick())
             await anyio.sleep(25)
-        never = anyio.sleep(0)
+        late_coroutine = anyio.sleep(0)
         await anyio.sleep(100)
         with pytest.raises(RuntimeError, match="has ended"):
-            client.start(never)
-        never.close()
+            client.start(late_coroutine)
+        late_coroutine.close()
 
     go(main)
     assert ticks == [0.0, 10.0, 20.0]
 
 
-def test_an_error_of_the_test_or_of_what_it_started_is_raised_unchanged(go: Go) -> None:
+def test_errors_of_the_test_and_of_its_coroutines_are_raised_unchanged(go: Go) -> None:
     async def fail() -> None:
         await anyio.sleep(5)
         raise ZeroDivisionError("in the background")
 
-    async def wait_in_vain() -> None:
+    async def wait_until_the_failure() -> None:
         async with simulated(library()) as client:
             client.start(fail())
             await anyio.sleep(60)
@@ -221,6 +222,6 @@ def test_an_error_of_the_test_or_of_what_it_started_is_raised_unchanged(go: Go) 
             async with simulated(library()):
                 raise KeyError("in the test")
         with pytest.raises(ZeroDivisionError, match="in the background"):
-            await wait_in_vain()
+            await wait_until_the_failure()
 
     go(main)

@@ -1,4 +1,4 @@
-"""Reconciles and requests are spans once the program has set up OpenTelemetry; servers hear of them."""
+"""SpanRecorder of reconciles and requests with OpenTelemetry, and the headers that carry them to servers."""
 
 from __future__ import annotations
 
@@ -23,53 +23,53 @@ from kubeproto_runtime.calls._request_tracing import Tracing
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 
-class Spans(SpanExporter):
-    """The spans that have ended."""
+class SpanRecorder(SpanExporter):
+    """Records the finished spans."""
 
     def __init__(self) -> None:
-        self.ended: list[ReadableSpan] = []
+        self.finished: list[ReadableSpan] = []
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        self.ended += spans
+        self.finished += spans
         return SpanExportResult.SUCCESS
 
 
 @pytest.fixture
-def spans() -> Spans:
-    return Spans()
+def spans() -> SpanRecorder:
+    return SpanRecorder()
 
 
 @pytest.fixture
-def provider(spans: Spans) -> Generator[TracerProvider]:
-    found = TracerProvider(shutdown_on_exit=False)
-    found.add_span_processor(SimpleSpanProcessor(spans))
-    yield found
-    found.shutdown()
+def provider(spans: SpanRecorder) -> Generator[TracerProvider]:
+    tracer_provider = TracerProvider(shutdown_on_exit=False)
+    tracer_provider.add_span_processor(SimpleSpanProcessor(spans))
+    yield tracer_provider
+    tracer_provider.shutdown()
 
 
 @pytest.fixture
 def tracing(provider: TracerProvider, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `set_tracer_provider` does, which can be called only once in a process."""
+    """Set the tracer provider. `set_tracer_provider` can be called only once in a process."""
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
 
 
 def context_of(span: ReadableSpan) -> SpanContext:
-    found = span.get_span_context()
-    assert found is not None
-    return found
+    context = span.get_span_context()
+    assert context is not None
+    return context
 
 
-class Noting(sim.SimTransport):
-    """A transport that notes the header in which a request carries its span."""
+class HeaderRecorder(sim.SimTransport):
+    """A transport that records the header with the span of each request."""
 
     def __init__(self, cluster: sim.Cluster) -> None:
         self.parents: list[str] = []
         super().__init__(cluster, self._answer)
-        self._noted = cluster
+        self._recorded_cluster = cluster
 
     def _answer(self, request: kp.RawRequest) -> sim.ServerResponse:
         self.parents.append(dict(request.headers).get("traceparent", ""))
-        return self._noted.respond(request)
+        return self._recorded_cluster.respond(request)
 
 
 class Book(kp.KubeObject, group="tracing.test", version="v1", plural="books"):
@@ -77,8 +77,8 @@ class Book(kp.KubeObject, group="tracing.test", version="v1", plural="books"):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_reconcile_is_a_span_and_its_requests_are_spans_below_it(
-    backend: Backend, spans: Spans, provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
+def test_a_reconcile_is_a_span_and_the_parent_of_its_requests(
+    backend: Backend, spans: SpanRecorder, provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids: list[str] = []
 
@@ -103,7 +103,7 @@ def test_a_reconcile_is_a_span_and_its_requests_are_spans_below_it(
                 operator.stop()
 
     run(main, backend=backend)
-    request, reconcile, *_ = spans.ended
+    request, reconcile, *_ = spans.finished
     assert (request.name, request.kind) == ("GET", SpanKind.CLIENT)
     assert reconcile.name == "reconcile Book"
     assert request.parent is not None
@@ -114,24 +114,26 @@ def test_a_reconcile_is_a_span_and_its_requests_are_spans_below_it(
         "http.response.status_code": 404,
     }
     assert request.status.status_code == StatusCode.ERROR
-    runs = [one for one in spans.ended if one.name == "reconcile Book"]
-    told = [(dict(one.attributes or {}), one.status.status_code) for one in runs]
-    assert [(said["k8s.object.name"], said["reconcile.attempt"], said["reconcile.id"], status)
-            for said, status in told] == [
+    runs = [span for span in spans.finished if span.name == "reconcile Book"]
+    names = ("k8s.object.name", "reconcile.attempt", "reconcile.id")
+    outcomes = [
+        (*((span.attributes or {})[name] for name in names), span.status.status_code) for span in runs
+    ]
+    assert outcomes == [
         ("a", 1, ids[1], StatusCode.ERROR),
         ("a", 2, ids[2], StatusCode.UNSET),
     ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("tracing")
-def test_a_request_carries_its_span_to_the_server(spans: Spans) -> None:
-    transport = Noting(sim.Cluster())
+def test_a_request_sends_its_span_to_the_server(spans: SpanRecorder) -> None:
+    transport = HeaderRecorder(sim.Cluster())
 
     async def main() -> None:
         await Client(transport).api(ConfigMap).list(label_selector="secret=1")
 
     anyio.run(main)
-    [span] = spans.ended
+    [span] = spans.finished
     context = context_of(span)
     [parent] = transport.parents
     assert parent.startswith(f"00-{context.trace_id:032x}-{context.span_id:016x}-")
@@ -141,45 +143,48 @@ def test_a_request_carries_its_span_to_the_server(spans: Spans) -> None:
 
 
 @pytest.mark.usefixtures("tracing")
-def test_each_attempt_of_a_blocking_client_is_a_span(spans: Spans) -> None:
+def test_each_attempt_of_a_blocking_client_is_a_span(spans: SpanRecorder) -> None:
     cluster = sim.Cluster()
     faults = sim.Faults(cluster, script=[sim.RefuseConnection(), sim.Fail(code=503)])
     client = BlockingClient(faults.blocking_transport(), sleep=cluster.advance, clock=lambda: cluster.now)
     client.api(ConfigMap).list()
-    refused, failed, fine = spans.ended
+    refused, failed, succeeded = spans.finished
     assert refused.status.status_code == failed.status.status_code == StatusCode.ERROR
     assert [event.name for event in refused.events] == ["exception"]
-    assert [(one.attributes or {}).get("http.response.status_code") for one in (failed, fine)] == [503, 200]
+    assert [(span.attributes or {}).get("http.response.status_code") for span in (failed, succeeded)] == [
+        503,
+        200,
+    ]
 
 
 @pytest.mark.usefixtures("tracing")
-def test_the_span_of_a_stream_ends_when_its_response_begins(spans: Spans) -> None:
+def test_the_span_of_a_stream_ends_when_its_response_begins(spans: SpanRecorder) -> None:
     cluster = sim.Cluster()
 
     async def main() -> None:
         client = Client(cluster.transport())
         async with client.open(client.requests(ConfigMap).watch()):
-            assert [one.name for one in spans.ended] == ["GET"]
+            assert [span.name for span in spans.finished] == ["GET"]
             assert trace.get_current_span() is trace.INVALID_SPAN
 
     anyio.run(main)
     blocking = BlockingClient(cluster.blocking_transport())
     with blocking.open(blocking.requests(ConfigMap).watch()):
-        assert len(spans.ended) == 2
+        assert len(spans.finished) == 2
 
 
 @pytest.mark.usefixtures("tracing")
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_list_and_the_watch_of_a_cache_are_spans_of_their_own(
-    backend: Backend, spans: Spans, provider: TracerProvider
+def test_the_list_and_the_watch_of_a_cache_have_no_parent_span(
+    backend: Backend, spans: SpanRecorder, provider: TracerProvider
 ) -> None:
     cluster = sim.Cluster()
-    noting = Noting(cluster)
+    recorder = HeaderRecorder(cluster)
 
     async def main() -> None:
         async with simulated(cluster) as client, AsyncExitStack() as entered:
-            client.transport = noting
-            # Whatever starts a cache ends long before it does.
+            client.transport = recorder
+            # The span that starts a cache ends long before the cache.
             with provider.get_tracer("program").start_as_current_span("start"):
                 caches = await entered.enter_async_context(Caches(client))
                 await caches.cache(ConfigMap).wait_synced()
@@ -187,20 +192,20 @@ def test_the_list_and_the_watch_of_a_cache_are_spans_of_their_own(
             await anyio.sleep(30)
 
     run(main, backend=backend)
-    requests = [span for span in spans.ended if span.kind == SpanKind.CLIENT]
-    assert len(requests) >= 2  # a watch that began with a list, and another one
+    requests = [span for span in spans.finished if span.kind == SpanKind.CLIENT]
+    assert len(requests) >= 2  # a streaming list, and a second watch
     for span in requests:
         assert span.parent is None
         attributes = span.attributes or {}
         assert attributes["url.path"] == "/api/v1/configmaps"
         assert attributes["http.response.status_code"] == 200
     assert all(f"{context_of(span).span_id:016x}" in parent
-               for span, parent in zip(requests, noting.parents, strict=True))  # fmt: skip
+               for span, parent in zip(requests, recorder.parents, strict=True))  # fmt: skip
 
 
 @pytest.mark.usefixtures("tracing")
-def test_the_requests_of_a_follow_are_below_the_span_of_who_iterates(
-    spans: Spans, provider: TracerProvider
+def test_the_span_of_the_consumer_is_the_parent_of_the_requests_of_a_follow(
+    spans: SpanRecorder, provider: TracerProvider
 ) -> None:
     cluster = sim.Cluster()
 
@@ -209,7 +214,7 @@ def test_the_requests_of_a_follow_are_below_the_span_of_who_iterates(
             with provider.get_tracer("program").start_as_current_span("work") as work:
                 async with client.api(ConfigMap).follow() as events:
                     await anext(events)
-            [span] = [one for one in spans.ended if one.kind == SpanKind.CLIENT]
+            [span] = [span for span in spans.finished if span.kind == SpanKind.CLIENT]
             assert span.parent is not None
             assert span.parent.span_id == work.get_span_context().span_id
 
@@ -217,18 +222,18 @@ def test_the_requests_of_a_follow_are_below_the_span_of_who_iterates(
 
 
 @pytest.mark.usefixtures("tracing")
-def test_a_blocking_follow_has_spans_too(spans: Spans) -> None:
+def test_a_blocking_follow_has_spans(spans: SpanRecorder) -> None:
     cluster = sim.Cluster()
     client = BlockingClient(cluster.blocking_transport(), sleep=cluster.advance, clock=lambda: cluster.now)
     with client.api(ConfigMap).follow() as events:
         next(events)
         assert [
-            (span.name, (span.attributes or {})["http.response.status_code"]) for span in spans.ended
+            (span.name, (span.attributes or {})["http.response.status_code"]) for span in spans.finished
         ] == [("GET", 200)]
 
 
-class Upgrading:
-    """A transport that upgrades, or refuses to, and notes the header of the span."""
+class UpgradingTransport:
+    """A transport that accepts or refuses upgrades, and records the header of the span."""
 
     def __init__(self, refused: kp.ApiError | None = None) -> None:
         self.parent = ""
@@ -243,15 +248,15 @@ class Upgrading:
 
 
 @pytest.mark.usefixtures("tracing")
-def test_an_upgrade_is_a_span_that_ends_when_it_is_accepted(spans: Spans) -> None:
-    transport: Any = Upgrading()
+def test_an_upgrade_is_a_span_that_ends_when_it_is_accepted(spans: SpanRecorder) -> None:
+    transport: Any = UpgradingTransport()
     client = Client(transport)
     request = client.requests(Pod).exec("a", ["ls"])
 
     async def main() -> None:
         async with client.upgrade(request) as socket:
             assert str(socket) == "a WebSocket"
-            [span] = spans.ended
+            [span] = spans.finished
             assert (span.attributes or {})["http.response.status_code"] == 101
             assert (span.attributes or {})["url.path"] == "/api/v1/namespaces/default/pods/a/exec"
             assert f"{context_of(span).span_id:016x}" in transport.parent
@@ -261,8 +266,8 @@ def test_an_upgrade_is_a_span_that_ends_when_it_is_accepted(spans: Spans) -> Non
 
 
 @pytest.mark.usefixtures("tracing")
-def test_an_upgrade_that_is_refused_says_with_what(spans: Spans) -> None:
-    transport: Any = Upgrading(kp.Forbidden(kp.Status(code=403, reason="Forbidden")))
+def test_the_span_of_a_refused_upgrade_has_the_status(spans: SpanRecorder) -> None:
+    transport: Any = UpgradingTransport(kp.Forbidden(kp.Status(code=403, reason="Forbidden")))
     client = Client(transport)
 
     async def main() -> None:
@@ -271,12 +276,12 @@ def test_an_upgrade_that_is_refused_says_with_what(spans: Spans) -> None:
                 pass
 
     anyio.run(main)
-    [span] = spans.ended
+    [span] = spans.finished
     assert (span.attributes or {})["http.response.status_code"] == 403
     assert span.status.status_code == StatusCode.ERROR
 
 
-def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_second(
+def test_no_span_is_recorded_without_a_provider_which_is_looked_up_once_a_second(
     provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tracing, request = Tracing(), kp.RawRequest("GET", "/version")
@@ -288,6 +293,6 @@ def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_sec
     assert tracing.tracer(1.0) is not None
 
 
-def test_who_has_not_imported_opentelemetry_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_span_is_recorded_if_opentelemetry_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "opentelemetry.trace")
     assert Tracing().tracer(0.0) is None

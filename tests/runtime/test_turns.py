@@ -1,4 +1,4 @@
-"""Caches that list at the same moment share a slice of the event loop, and other tasks have their turns."""
+"""Caches that list concurrently share a slice of the event loop, so that other tasks run between slices."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kubeproto_runtime import Caches, Client
 
 CACHES = 12
 OBJECTS = 300
-PIECE = 64 * 1024
-SLICE = 128 * 1024  # what is decoded in one turn, and a piece may begin before it is full
+CHUNK = 64 * 1024
+SLICE = 128 * 1024  # bytes that are decoded in a turn; the last chunk may exceed it
 
 LINES = [
     b'{"type":"ADDED","object":%b}\n'
@@ -31,52 +31,54 @@ SYNCED = (
 )
 
 
-class Endless:
-    """A streaming list in pieces, all of which are there, and then silence."""
+class EndlessResponse:
+    """A streaming list whose chunks are all available, followed by silence."""
 
     status = 200
     headers = (("Content-Type", "application/json"),)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         body = b"".join([*LINES, SYNCED])
-        for at in range(0, len(body), PIECE):
-            yield body[at : at + PIECE]
+        for start in range(0, len(body), CHUNK):
+            yield body[start : start + CHUNK]
         await anyio.sleep_forever()
 
 
-class Streaming:
-    """A transport whose every response is that."""
+class StreamingTransport:
+    """A transport whose responses are all `EndlessResponse`s."""
 
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Endless]:
-        yield Endless()
+    ) -> AsyncGenerator[EndlessResponse]:
+        yield EndlessResponse()
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_caches_that_list_at_once_let_other_tasks_have_their_turns(backend: str) -> None:
-    taken = [0]  # bytes that were read in each turn of the other task
+def test_other_tasks_run_while_many_caches_list(backend: str) -> None:
+    bytes_per_turn = [0]  # decoded between two turns of the other task
 
-    def note(raw: bytes) -> bytes:
-        taken[-1] += len(raw)
+    def count_bytes(raw: bytes) -> bytes:
+        bytes_per_turn[-1] += len(raw)
         return raw
 
-    async def other() -> None:
+    async def run_other_task() -> None:
         while True:
-            taken.append(0)
+            bytes_per_turn.append(0)
             await checkpoint()
 
     async def main() -> None:
-        async with Caches(Client(Streaming())) as caches, anyio.create_task_group() as tasks:
-            tasks.start_soon(other)
-            listed = [caches.cache(Book, label_selector=f"shard={n}", transform=note) for n in range(CACHES)]
-            for cache in listed:
+        async with Caches(Client(StreamingTransport())) as caches, anyio.create_task_group() as tasks:
+            tasks.start_soon(run_other_task)
+            all_caches = [
+                caches.cache(Book, label_selector=f"shard={n}", transform=count_bytes) for n in range(CACHES)
+            ]
+            for cache in all_caches:
                 await cache.wait_synced()
-            assert [len(cache) for cache in listed] == [OBJECTS] * CACHES
+            assert [len(cache) for cache in all_caches] == [OBJECTS] * CACHES
             tasks.cancel_scope.cancel()
 
     anyio.run(main, backend=backend)
-    # A trio task may come first in one turn and last in the next: so there may be two slices between.
-    assert max(taken) <= 2 * (SLICE + PIECE)
-    assert sum(taken) > CACHES * OBJECTS * 1024
+    # A trio task may run first in a turn and last in the next turn, with two slices between them.
+    assert max(bytes_per_turn) <= 2 * (SLICE + CHUNK)
+    assert sum(bytes_per_turn) > CACHES * OBJECTS * 1024

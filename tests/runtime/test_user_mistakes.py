@@ -1,4 +1,4 @@
-"""Each mistake of somebody new gets one sentence that names the mistake and the remedy."""
+"""The error of each beginner's mistake is one sentence with the mistake and the remedy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Book(kp.Object[BookSpec, None], group="example.com", version="v1"):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         ("pods", r"'pods' is the name of a kind, not its class: use client.resource"),
         (
@@ -47,15 +47,15 @@ class Book(kp.Object[BookSpec, None], group="example.com", version="v1"):
     ],
     ids=str,
 )
-def test_what_is_not_a_kind_is_refused_by_name(kind: Any, said: str) -> None:
-    with simulated_blocking(sim.Cluster()) as client, pytest.raises(kp.InvalidRequest, match=said):
+def test_a_value_that_is_not_a_kind_is_named_in_the_error(kind: Any, message: str) -> None:
+    with simulated_blocking(sim.Cluster()) as client, pytest.raises(kp.InvalidRequest, match=message):
         client.api(kind)
-    with pytest.raises(kp.InvalidRequest, match=said):
+    with pytest.raises(kp.InvalidRequest, match=message):
         kp.Api(kind, resource=Book.resource)
 
 
 @pytest.mark.parametrize(
-    ("keyword", "said"),
+    ("keyword", "message"),
     [
         (
             {"scope": "Cluster"},
@@ -70,16 +70,16 @@ def test_what_is_not_a_kind_is_refused_by_name(kind: Any, said: str) -> None:
     ],
     ids=str,
 )
-def test_an_unknown_class_keyword_is_refused_with_the_one_that_was_meant(
-    keyword: dict[str, Any], said: str
+def test_the_error_of_an_unknown_class_keyword_suggests_the_right_one(
+    keyword: dict[str, Any], message: str
 ) -> None:
     base: Any = kp.Object
     meta: Any = type(Book)
-    with pytest.raises(TypeError, match=f"^class Wrong: .*{said}"):
+    with pytest.raises(TypeError, match=f"^class Wrong: .*{message}"):
         meta("Wrong", (base,), {}, group="example.com", version="v1", **keyword)
 
 
-def test_the_class_keywords_stand_in_the_documentation_of_object() -> None:
+def test_the_docstring_of_object_documents_all_class_keywords() -> None:
     documented = kp.Object.__doc__ or ""
     keywords = "group version kind plural singular namespaced short_names categories subresources verbs"
     for keyword in (*keywords.split(), "definition"):
@@ -89,7 +89,7 @@ def test_the_class_keywords_stand_in_the_documentation_of_object() -> None:
 # Connecting
 
 
-def test_a_context_that_was_not_entered_says_how() -> None:
+def test_the_error_of_an_unentered_context_shows_how_to_enter_it() -> None:
     forgotten: Any = connect()
     with pytest.raises(AttributeError, match=r"connect\(\) itself has no 'api': write `async with"):
         forgotten.api(Book)
@@ -99,77 +99,83 @@ def test_a_context_that_was_not_entered_says_how() -> None:
     ):
         pass
 
-    async def awaited() -> None:
-        awaited: Any = connect()
+    async def misuse() -> None:
+        unentered: Any = connect()
         with pytest.raises(TypeError, match=r"connect\(\) itself cannot be awaited: write `async with"):
-            await awaited
+            await unentered
         blocking: Any = connect_blocking()
         with pytest.raises(TypeError, match=r"connect_blocking\(\) itself needs `with`, and"):
             async with blocking:
                 pass
 
-    anyio.run(awaited)
-    also: Any = connect_blocking()
+    anyio.run(misuse)
+    unentered_blocking: Any = connect_blocking()
     with pytest.raises(AttributeError, match=r"connect_blocking\(\) itself has no 'api': write `with"):
-        also.api(Book)
+        unentered_blocking.api(Book)
 
 
 LOOPS = [("asyncio", "trio"), ("trio", "asyncio")]
 
 
 @pytest.mark.needs("trio", "h11")
-@pytest.mark.parametrize(("made_on", "used_on"), LOOPS)
-def test_a_client_of_one_event_loop_is_refused_on_the_other(made_on: str, used_on: str) -> None:
+@pytest.mark.parametrize(("created_on", "used_on"), LOOPS)
+def test_a_client_of_another_event_loop_raises_an_error(created_on: str, used_on: str) -> None:
     config = Config(connection=Connection(server="http://127.0.0.1:1"), identity=Identity())
-    said = f"this client belongs to {made_on}, and {used_on} runs here: call connect"
+    message = f"this client belongs to {created_on}, and {used_on} runs here: call connect"
 
     async def use(client: Client) -> None:
-        with pytest.raises(kp.LocalProtocolError, match=said):
+        with pytest.raises(kp.LocalProtocolError, match=message):
             await client.api(Book).get("moby")
 
     async def make() -> None:
         async with connect(config=config) as client:
             await anyio.to_thread.run_sync(lambda: anyio.run(use, client, backend=used_on))
 
-    anyio.run(make, backend=made_on)
+    anyio.run(make, backend=created_on)
 
 
 @pytest.mark.needs("trio", "h11")
-@pytest.mark.parametrize(("made_for", "used_on"), LOOPS)
-def test_a_transport_of_one_event_loop_is_refused_on_the_other(made_for: str, used_on: str) -> None:
-    module = importlib.import_module(f"kubeproto_{made_for}")
-    transport: Any = getattr(module, f"{made_for.title()}Transport")(Connection(server="http://127.0.0.1:1"))
+@pytest.mark.parametrize(("event_loop", "used_on"), LOOPS)
+def test_a_transport_of_another_event_loop_raises_an_error(event_loop: str, used_on: str) -> None:
+    module = importlib.import_module(f"kubeproto_{event_loop}")
+    transport: Any = getattr(module, f"{event_loop.title()}Transport")(
+        Connection(server="http://127.0.0.1:1")
+    )
 
     async def use() -> None:
-        with pytest.raises(kp.LocalProtocolError, match=f"needs {made_for}, which does not run"):
+        with pytest.raises(kp.LocalProtocolError, match=f"needs {event_loop}, which does not run"):
             async with transport.send(kp.RawRequest("GET", "/")):
                 pass
 
     anyio.run(use, backend=used_on)
 
 
-def test_a_kubeconfig_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_error_of_a_missing_kubeconfig_names_its_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     missing = tmp_path / "gone"
     monkeypatch.setenv("KUBECONFIG", str(missing))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    said = f"there is no kubeconfig: KUBECONFIG is {missing}, and no such file exists, and this is not a pod"
-    with pytest.raises(ConfigError, match=said), connect_blocking():
+    message = (
+        f"there is no kubeconfig: KUBECONFIG is {missing}, and no such file exists, and this is not a pod"
+    )
+    with pytest.raises(ConfigError, match=message), connect_blocking():
         pass
 
 
-# What a server says
+# Messages of a server
 
 
 def test_a_warning_of_the_server_names_the_request_and_the_object(caplog: pytest.LogCaptureFixture) -> None:
     cluster = sim.Cluster(crds=[Book])
     with simulated_blocking(cluster) as client:
-        odd = {
+        manifest = {
             "apiVersion": "example.com/v1",
             "kind": "Book",
             "metadata": {"name": "moby"},
             "spec": {"pags": 1},
         }
-        client.create(kp.parse_manifest(json.dumps(odd))[0], field_validation="Warn")
+        client.create(kp.parse_manifest(json.dumps(manifest))[0], field_validation="Warn")
     [line] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert line.startswith(
         "POST /apis/example.com/v1/namespaces/default/books: Book.example.com default/moby: "
@@ -177,7 +183,7 @@ def test_a_warning_of_the_server_names_the_request_and_the_object(caplog: pytest
     assert 'unknown field "spec.pags"' in line
 
 
-def test_a_server_without_streaming_lists_is_asked_once_and_it_is_logged_once(
+def test_the_missing_streaming_lists_of_a_server_are_detected_and_logged_once(
     go: Go, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "kubeproto")
@@ -188,7 +194,7 @@ def test_a_server_without_streaming_lists_is_asked_once_and_it_is_logged_once(
             for _ in range(3):
                 async with client.api(Book).follow() as events:
                     assert isinstance(await anext(events), kp.Bookmark)
-        assert refused(cluster) == 1
+        assert count_streaming_lists(cluster) == 1
 
     go(main)
     assert [
@@ -198,18 +204,18 @@ def test_a_server_without_streaming_lists_is_asked_once_and_it_is_logged_once(
     ] == [("INFO", "this server has no streaming lists, like")]
 
 
-def test_a_blocking_client_learns_the_same(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_blocking_client_detects_missing_streaming_lists_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "kubeproto")
     cluster = sim.Cluster(crds=[Book], modes=sim.Modes(streaming_lists=False))
     with simulated_blocking(cluster) as client:
         for _ in range(3):
             with client.api(Book).follow() as events:
                 assert isinstance(next(events), kp.Bookmark)
-    assert refused(cluster) == 1
+    assert count_streaming_lists(cluster) == 1
     assert [record.levelname for record in caplog.records if record.name.startswith("kubeproto")] == ["INFO"]
 
 
-def refused(cluster: sim.Cluster) -> int:
+def count_streaming_lists(cluster: sim.Cluster) -> int:
     return sum("sendInitialEvents" in exchange.request.target for exchange in cluster.log)
 
 

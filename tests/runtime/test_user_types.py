@@ -21,59 +21,59 @@ TEXT = '{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "da
 
 
 def manifests() -> list[str]:
-    """Without classes each object is dynamic; with one, or several, `isinstance` tells them apart."""
-    said = [str(obj["data"]["b"]) for obj in kp.parse_manifest(TEXT)]
+    """Without classes each object is dynamic; with classes, `isinstance` distinguishes them."""
+    values = [str(obj["data"]["b"]) for obj in kp.parse_manifest(TEXT)]
     for obj in kp.parse_manifest(TEXT, ConfigMap):
         if isinstance(obj, ConfigMap):
-            said += (obj.data or {}).values()
+            values += (obj.data or {}).values()
         else:
-            said.append(str(obj.get("data")))
-    for one in kp.parse_manifest(TEXT, [ConfigMap, Pod]):
-        match one:
+            values.append(str(obj.get("data")))
+    for item in kp.parse_manifest(TEXT, [ConfigMap, Pod]):
+        match item:
             case ConfigMap():
-                said += (one.data or {}).values()
+                values += (item.data or {}).values()
             case kp.Dynamic():
-                said.append(str(one.get("data")))
+                values.append(str(item.get("data")))
             case _:
-                said.append(one.metadata.name)
-    return said
+                values.append(item.metadata.name)
+    return values
 
 
-async def anything(client: Client) -> list[str]:
-    """Any kind, by its metadata alone, by its name, or from a file."""
+async def use_any_kind(client: Client) -> list[str]:
+    """Use a kind by its metadata, by its name, and from a file."""
     resource = kp.Resource(group="", version="v1", kind="ConfigMap", plural="configmaps")
-    heads = client.api(kp.Metadata, resource=resource)
-    [made] = [await client.create(obj) for obj in kp.parse_manifest(TEXT)]
-    names = [head.metadata.name for head in await heads.list()]
+    partial_objects = client.api(kp.Metadata, resource=resource)
+    [created] = [await client.create(obj) for obj in kp.parse_manifest(TEXT)]
+    names = [obj.metadata.name for obj in await partial_objects.list()]
     maps = await client.resource("cm")
     table = await maps.as_table().list()
-    found = await client.wait_for(made, conditions.exists())
+    existing = await client.wait_for(created, conditions.exists())
     if TYPE_CHECKING:
-        assert_type(made, kp.Dynamic)
+        assert_type(created, kp.Dynamic)
         assert_type(await client.refresh(ConfigMap()), ConfigMap)
         assert_type(await client.wait_for(ConfigMap(), lambda obj: bool(obj.data)), ConfigMap)
-    await client.delete(found)
+    await client.delete(existing)
     return [*names, *(row.metadata.name for row in table.rows if row.metadata)]
 
 
-def blocking(client: BlockingClient) -> list[str]:
-    """The same without an event loop."""
-    [made] = [client.create(obj) for obj in kp.parse_manifest(TEXT)]
+def use_blocking_client(client: BlockingClient) -> list[str]:
+    """Use a kind without an event loop."""
+    [created] = [client.create(obj) for obj in kp.parse_manifest(TEXT)]
     table = client.resource("cm").as_table().list()
-    found = client.wait_for(made, conditions.exists())
+    existing = client.wait_for(created, conditions.exists())
     if TYPE_CHECKING:
-        assert_type(found, kp.Dynamic)
+        assert_type(existing, kp.Dynamic)
         assert_type(client.refresh(ConfigMap()), ConfigMap)
-    client.delete(found)
+    client.delete(existing)
     return [row.metadata.name for row in table.rows if row.metadata]
 
 
-def test_each_form_runs_as_it_is_typed(go: Go) -> None:
+def test_code_without_type_hints_runs_as_checked(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client:
-            assert [name for name in await anything(client) if name != "kube-root-ca.crt"] == ["a", "a"]
+            assert [name for name in await use_any_kind(client) if name != "kube-root-ca.crt"] == ["a", "a"]
 
     go(main)
     assert manifests() == ["c", "c", "c"]
     with simulated_blocking(sim.Cluster()) as client:
-        assert "a" in blocking(client)
+        assert "a" in use_blocking_client(client)

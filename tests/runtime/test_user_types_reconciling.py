@@ -25,7 +25,7 @@ __all__ = ["go"]
 
 
 class State:
-    """What a controller shares among its runs."""
+    """The state that the runs of a controller share."""
 
     def __init__(self) -> None:
         self.labels: list[str] = []
@@ -33,33 +33,33 @@ class State:
 
 
 async def reconcile(subject: Book, ctx: Context[State]) -> Action:
-    """A label for each book, made where it belongs and read from the cache that `owns` keeps."""
+    """Apply a label for each book, unless the cache of `owns` contains it."""
     labels = ctx.cache(ConfigMap)
     if label := labels.get(ctx.name):
         ctx.state.labels += (label.data or {}).values()
         if TYPE_CHECKING:
             assert_type(label, ConfigMap)
         raise ValueError(f"{subject.spec.title} has a label already")
-    wanted = ConfigMap(metadata=kp.ObjectMeta(name=ctx.name), data={"title": subject.spec.title})
-    made = await ctx.api(ConfigMap).apply(wanted, field_manager="labels", force=True)
+    desired = ConfigMap(metadata=kp.ObjectMeta(name=ctx.name), data={"title": subject.spec.title})
+    applied_label = await ctx.api(ConfigMap).apply(desired, field_manager="labels", force=True)
     if TYPE_CHECKING:
         assert_type(ctx.state, State)
         assert_type(ctx.api(ConfigMap), BoundApi[ConfigMap])
         assert_type(ctx.cache(Book), Cache[Book])
         assert_type(ctx.cache(Book, namespace=kp.ALL).get("a", "b"), Book | None)
-        assert_type(made, ConfigMap)
+        assert_type(applied_label, ConfigMap)
     return await_change()
 
 
 def on_error(error: Exception, ctx: Context[State]) -> Action:
-    """`on_error` is not given the object, and reads it from the context."""
+    """Record the failure. `on_error` reads the object from the context."""
     subject: Book | None = ctx.object
     ctx.state.failed.append(f"{subject and subject.spec.title}: {error}")
     return await_change()
 
 
 async def script(client: Client, web: Deployment | None = None) -> list[str]:
-    """Kinds by name, verbs on objects, tables and metadata."""
+    """Use kinds by name, verbs on objects, tables and metadata."""
     deployments = await client.resource("deploy")
     moby = await client.create(book())
     moby.spec.pages = 635
@@ -69,7 +69,7 @@ async def script(client: Client, web: Deployment | None = None) -> list[str]:
     names = [cell for row in table.rows for cell in row.cells[:1]]
     owners = [row.metadata.name for row in table.rows if row.metadata]
     parts = [row.object.metadata.name for row in table.rows if row.object]
-    heads: list[kp.Metadata] = list(await client.api(kp.Metadata, resource=Book.resource).list())
+    partial_objects: list[kp.Metadata] = list(await client.api(kp.Metadata, resource=Book.resource).list())
     if TYPE_CHECKING:
         assert_type(deployments, BoundApi[kp.Dynamic])
         assert_type(moby, Book)
@@ -85,25 +85,25 @@ async def script(client: Client, web: Deployment | None = None) -> list[str]:
         assert_type(table.records(), list[dict[str, Any]])
         if web:
             assert_type(await client.wait_for(web, conditions.rolled_out()), Deployment)
-    return [*names, *owners, *parts, *(head.metadata.name for head in heads)]
+    return [*names, *owners, *parts, *(obj.metadata.name for obj in partial_objects)]
 
 
-def blocking(client: BlockingClient) -> list[str]:
-    """The same without an event loop, and the copy of a thread."""
+def use_blocking_client(client: BlockingClient) -> list[str]:
+    """Use kinds and a reflector without an event loop."""
     books = client.resource("books.example.com")
     moby = client.create(book())
-    with client.api(Book).reflect() as cached:
+    with client.api(Book).reflect() as reflector:
         if TYPE_CHECKING:
-            assert_type(cached.get("moby"), Book | None)
-            assert_type(cached.wait(lambda: cached.get("moby")), Book)
+            assert_type(reflector.get("moby"), Book | None)
+            assert_type(reflector.wait(lambda: reflector.get("moby")), Book)
     if TYPE_CHECKING:
         assert_type(books, BlockingApi[kp.Dynamic])
         assert_type(client.of(moby), BlockingApi[Book])
         assert_type(client.delete(moby), Book | kp.Status)
-    return [str(one["spec"]["title"]) for one in books.list()]
+    return [str(obj["spec"]["title"]) for obj in books.list()]
 
 
-def test_a_controller_runs_as_it_is_typed(go: Go) -> None:
+def test_a_typed_controller_runs_as_checked(go: Go) -> None:
     state = State()
 
     async def main() -> None:
@@ -121,11 +121,11 @@ def test_a_controller_runs_as_it_is_typed(go: Go) -> None:
     assert state.failed[0] == "Moby-Dick: Moby-Dick has a label already"
 
 
-def test_a_script_runs_as_it_is_typed(go: Go) -> None:
+def test_a_typed_script_runs_as_checked(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster(crds=[Book])) as client:
             assert await script(client) == ["moby", "typee"] * 4
 
     go(main)
     with simulated_blocking(library()) as client:
-        assert blocking(client) == ["Moby-Dick"]
+        assert use_blocking_client(client) == ["Moby-Dick"]

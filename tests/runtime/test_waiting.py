@@ -1,4 +1,4 @@
-"""Waiting for an object: what each condition looks at, what is seen on the way, and what is said too late."""
+"""Waiting for an object: the fields of each condition, short-lived states, and the errors of timeouts."""
 
 from __future__ import annotations
 
@@ -40,24 +40,25 @@ def dynamic(fields: dict[str, Any], kind: str = "Book", **metadata: Any) -> kp.D
     return kp.decode(kp.encode({"apiVersion": "v1", "kind": kind, "metadata": meta} | fields), kp.Dynamic)
 
 
-def conditions(*told: tuple[str, str]) -> dict[str, Any]:
-    return {"status": {"conditions": [{"type": of, "status": status} for of, status in told]}}
+def conditions(*statuses: tuple[str, str]) -> dict[str, Any]:
+    return {"status": {"conditions": [{"type": type_, "status": status} for type_, status in statuses]}}
 
 
-# What a condition says
+# The missing fields of a condition
 
 
-def test_ready_and_other_conditions_are_true_by_their_status_alone() -> None:
+def test_ready_and_other_conditions_depend_only_on_their_status() -> None:
     assert ready().missing(dynamic(conditions(("Ready", "True")))) == ""
     assert ready().missing(dynamic({})) == "there is no condition Ready"
     assert ready().missing(dynamic({"status": {"conditions": None}})) == "there is no condition Ready"
     assert ready().missing(None) == "it does not exist"
-    told = {"type": "Ready", "status": "Unknown", "reason": "Slow", "message": "still at it"}
+    ready_condition = {"type": "Ready", "status": "Unknown", "reason": "Slow", "message": "still at it"}
     assert (
-        ready().missing(dynamic({"status": {"conditions": [told]}})) == "Ready is Unknown (Slow still at it)"
+        ready().missing(dynamic({"status": {"conditions": [ready_condition]}}))
+        == "Ready is Unknown (Slow still at it)"
     )
     assert condition("Lent", "False").missing(dynamic(conditions(("Lent", "False")))) == ""
-    assert condition("lent", "false").missing(dynamic(conditions(("Lent", "False")))) == ""  # as by kubectl
+    assert condition("lent", "false").missing(dynamic(conditions(("Lent", "False")))) == ""  # like kubectl
 
 
 @pytest.mark.parametrize(
@@ -88,21 +89,21 @@ def test_a_condition_at_a_path_has_the_path_in_its_repr() -> None:
     assert at_path(".y").missing(None) == "it does not exist"
 
 
-def test_a_condition_of_an_older_generation_does_not_count() -> None:
-    told = {"type": "Ready", "status": "True", "observedGeneration": 2}
-    old = dynamic({"status": {"conditions": [told]}}, generation=3)
+def test_a_condition_of_an_older_generation_is_ignored() -> None:
+    ready_condition = {"type": "Ready", "status": "True", "observedGeneration": 2}
+    old = dynamic({"status": {"conditions": [ready_condition]}}, generation=3)
     assert ready().missing(old) == "the condition Ready is of generation 2, and the object of 3"
-    assert ready().missing(dynamic({"status": {"conditions": [told]}}, generation=2)) == ""
+    assert ready().missing(dynamic({"status": {"conditions": [ready_condition]}}, generation=2)) == ""
 
 
-def test_deleted_is_about_one_object_if_its_uid_is_given() -> None:
-    there = dynamic({}, uid="u1", finalizers=["a.b/c"])
+def test_deleted_with_a_uid_ignores_a_new_object_of_the_same_name() -> None:
+    existing = dynamic({}, uid="u1", finalizers=["a.b/c"])
     assert deleted().missing(None) == ""
-    assert deleted().missing(there) == "it exists, and its deletion was not requested"
-    assert deleted("u2").missing(there) == ""
-    assert deleted("u1").missing(there) != ""
-    going = dynamic({}, uid="u1", finalizers=["a.b/c"], deletionTimestamp="2026-01-01T00:00:00Z")
-    assert deleted().missing(going) == "it is being deleted, and waits for the finalizers a.b/c"
+    assert deleted().missing(existing) == "it exists, and its deletion was not requested"
+    assert deleted("u2").missing(existing) == ""
+    assert deleted("u1").missing(existing) != ""
+    terminating = dynamic({}, uid="u1", finalizers=["a.b/c"], deletionTimestamp="2026-01-01T00:00:00Z")
+    assert deleted().missing(terminating) == "it is being deleted, and waits for the finalizers a.b/c"
 
 
 @pytest.mark.parametrize(
@@ -119,14 +120,14 @@ def test_deleted_is_about_one_object_if_its_uid_is_given() -> None:
         ({"replicas": 0}, {"observedGeneration": 2}, ""),
     ],
 )  # fmt: skip
-def test_a_deployment_is_rolled_out_as_kubectl_sees_it(
+def test_a_deployment_is_rolled_out_as_in_kubectl(
     spec: dict[str, Any], status: dict[str, Any], missing: str
 ) -> None:
-    said = rolled_out().missing(dynamic({"spec": spec, "status": status}, "Deployment", generation=2))
-    assert said.startswith(missing) if missing else said == ""
+    actual = rolled_out().missing(dynamic({"spec": spec, "status": status}, "Deployment", generation=2))
+    assert actual.startswith(missing) if missing else actual == ""
 
 
-def test_a_deployment_out_of_time_will_never_be() -> None:
+def test_the_rollout_of_a_deployment_after_its_deadline_is_unreachable() -> None:
     status = {
         "observedGeneration": 2,
         "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}],
@@ -155,7 +156,7 @@ ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
          {"observedGeneration": 1, "readyReplicas": 3, "updateRevision": "b", "currentRevision": "b"}, ""),
     ],
 )  # fmt: skip
-def test_a_stateful_set_is_rolled_out_as_kubectl_sees_it(
+def test_a_stateful_set_is_rolled_out_as_in_kubectl(
     spec: dict[str, Any], status: dict[str, Any], missing: str
 ) -> None:
     assert rolled_out().missing(dynamic({"spec": spec, "status": status}, "StatefulSet")) == missing
@@ -170,18 +171,18 @@ def test_a_stateful_set_is_rolled_out_as_kubectl_sees_it(
         ({"desiredNumberScheduled": 2, "updatedNumberScheduled": 2, "numberAvailable": 2}, ""),
     ],
 )  # fmt: skip
-def test_a_daemon_set_is_rolled_out_as_kubectl_sees_it(status: dict[str, Any], missing: str) -> None:
+def test_a_daemon_set_is_rolled_out_as_in_kubectl(status: dict[str, Any], missing: str) -> None:
     assert rolled_out().missing(dynamic({"spec": {}, "status": status}, "DaemonSet")) == missing
 
 
-def test_what_has_no_rollout_or_waits_for_somebody_will_never_be() -> None:
+def test_the_rollout_of_a_pod_or_with_on_delete_is_unreachable() -> None:
     with pytest.raises(ConditionUnreachable, match="a Pod has no rollout"):
         rolled_out().missing(dynamic({}, "Pod"))
     with pytest.raises(ConditionUnreachable, match="OnDelete"):
         rolled_out().missing(dynamic({"spec": {"updateStrategy": {"type": "OnDelete"}}}, "DaemonSet"))
 
 
-def test_a_definition_is_established_unless_its_names_are_taken() -> None:
+def test_a_definition_is_established_unless_its_names_are_not_accepted() -> None:
     accepted = conditions(("NamesAccepted", "True"), ("Established", "True"))
     assert established().missing(dynamic(accepted)) == ""
     assert established().missing(dynamic(conditions(("Established", "False")))) == "Established is False"
@@ -202,7 +203,7 @@ def _never(_: object) -> str:
 NEVER = Condition[kp.KubeObject]("never", _never)
 
 
-def test_and_or_and_not_say_what_is_missing() -> None:
+def test_combined_conditions_report_the_missing_parts() -> None:
     assert (YES & YES).missing(None) == ""
     assert (YES & NO).missing(None) == "no"
     assert (NO & NO).missing(None) == "no and no"
@@ -213,7 +214,7 @@ def test_and_or_and_not_say_what_is_missing() -> None:
     assert repr(~(YES & NO) | NO) == "<(not (yes and no) or no)>"
 
 
-def test_what_will_never_be_ends_an_and_and_leaves_an_or_to_the_other() -> None:
+def test_an_unreachable_condition_ends_an_and_but_not_an_or() -> None:
     with pytest.raises(ConditionUnreachable):
         (NO & NEVER).missing(None)
     assert (NEVER | NO).missing(None) == "no"
@@ -224,7 +225,7 @@ def test_what_will_never_be_ends_an_and_and_leaves_an_or_to_the_other() -> None:
     assert (~NEVER).missing(None) == ""
 
 
-def test_types_tell_whether_there_is_an_object_in_the_end() -> None:
+def test_types_show_whether_a_wait_returns_an_object() -> None:
     async def never(books: BoundApi[Book]) -> None:
         assert_type(await books.wait_for("a", ready()), Book)
         assert_type(await books.wait_for("a", deleted()), Book | None)
@@ -247,7 +248,7 @@ def test_types_tell_whether_there_is_an_object_in_the_end() -> None:
 # Waiting on a server
 
 
-def test_u_06_what_is_so_already_takes_one_request(go: Go) -> None:
+def test_u_06_a_condition_that_is_met_already_takes_one_request(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -259,7 +260,7 @@ def test_u_06_what_is_so_already_takes_one_request(go: Go) -> None:
     go(main)
 
 
-def test_what_was_read_is_not_read_again_the_watch_goes_on_from_there(go: Go) -> None:
+def test_the_watch_continues_at_the_version_that_was_read(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         version = cluster.put(book())["metadata"]["resourceVersion"]
@@ -267,7 +268,7 @@ def test_what_was_read_is_not_read_again_the_watch_goes_on_from_there(go: Go) ->
             cluster.log.clear()
             cluster.later(1, lambda: cluster.put(book(pages=3)))
             await client.api(Book).wait_for("moby", lambda book: book.spec.pages == 3)
-            [get, watch] = [one.request.target for one in cluster.log]
+            [get, watch] = [entry.request.target for entry in cluster.log]
             assert get.endswith("/books/moby")
             assert "watch=true" in watch
             assert f"resourceVersion={version}" in watch
@@ -276,7 +277,7 @@ def test_what_was_read_is_not_read_again_the_watch_goes_on_from_there(go: Go) ->
     go(main)
 
 
-def test_a_snapshot_that_is_older_than_what_was_read_is_not_believed(go: Go) -> None:
+def test_a_snapshot_that_is_older_than_the_read_object_is_ignored(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.modes = sim.Modes(streaming_lists=False)
@@ -290,7 +291,7 @@ def test_a_snapshot_that_is_older_than_what_was_read_is_not_believed(go: Go) -> 
     go(main)
 
 
-def test_a_watch_that_is_forbidden_is_told_at_once(go: Go) -> None:
+def test_a_forbidden_watch_is_reported_immediately(go: Go) -> None:
     class NoWatch:
         def __init__(self, transport: kp.Transport) -> None:
             self.transport = transport
@@ -318,40 +319,40 @@ def test_a_watch_that_is_forbidden_is_told_at_once(go: Go) -> None:
     go(main)
 
 
-def test_u_01_the_object_is_given_as_it_was_when_the_condition_held(go: Go) -> None:
+def test_u_01_the_state_that_met_the_condition_is_returned(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
             for second, pages in enumerate((100, 600, 200), start=1):
                 cluster.later(second, partial(cluster.put, book(pages=pages)))
-            found = await client.api(Book).wait_for("moby", lambda book: (book.spec.pages or 0) > 500)
-            assert found.spec.pages == 600
+            waited_for = await client.api(Book).wait_for("moby", lambda book: (book.spec.pages or 0) > 500)
+            assert waited_for.spec.pages == 600
             assert anyio.current_time() == 2.0
             assert cluster.watches == []
 
     go(main)
 
 
-def test_what_holds_for_a_moment_only_is_not_missed(go: Go) -> None:
+def test_a_condition_that_is_met_for_a_moment_is_not_missed(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=1))
 
-        def there_and_back() -> None:
+        def change_twice() -> None:
             cluster.put(book(pages=2))
             cluster.put(book(pages=3))
 
         async with simulated(cluster) as client:
-            cluster.later(1, there_and_back)
-            found = await client.api(Book).wait_for(
+            cluster.later(1, change_twice)
+            waited_for = await client.api(Book).wait_for(
                 "moby", predicate(lambda book: book.spec.pages == 2, "two")
             )
-            assert found.spec.pages == 2
+            assert waited_for.spec.pages == 2
 
     go(main)
 
 
-def test_u_04_a_wait_that_takes_too_long_says_what_was_missing(go: Go) -> None:
+def test_u_04_a_timeout_reports_the_missing_condition(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book(pages=1))
@@ -372,7 +373,7 @@ def test_u_04_a_wait_that_takes_too_long_says_what_was_missing(go: Go) -> None:
     go(main)
 
 
-def test_u_04_the_last_trouble_is_told_as_well(go: Go) -> None:
+def test_u_04_a_timeout_reports_the_last_failure(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -397,7 +398,7 @@ def test_u_05_a_condition_that_raises_ends_the_wait_with_its_error(go: Go) -> No
     go(main)
 
 
-def test_u_03_a_wait_survives_watches_that_end_and_versions_that_are_gone(go: Go) -> None:
+def test_u_03_a_wait_survives_ended_watches_and_expired_versions(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book())
@@ -414,13 +415,13 @@ def test_u_03_a_wait_survives_watches_that_end_and_versions_that_are_gone(go: Go
     go(main)
 
 
-def test_a_deletion_that_nobody_saw_is_seen_in_the_next_snapshot(go: Go) -> None:
+def test_a_deletion_during_a_gap_is_detected_in_the_next_snapshot(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         uid = cluster.put(book())["metadata"]["uid"]
         faults = sim.Faults(cluster)
 
-        def behind_its_back() -> None:
+        def replace_during_the_gap() -> None:
             cluster.remove(Book, "moby")
             cluster.put(book(title="another one"))
             cluster.compact()
@@ -428,10 +429,10 @@ def test_a_deletion_that_nobody_saw_is_seen_in_the_next_snapshot(go: Go) -> None
         async with simulated(cluster, faults=faults) as client:
             cluster.later(1, lambda: faults.script.extend([sim.RefuseConnection()]))
             cluster.later(1, cluster.end_watches)
-            cluster.later(1.01, behind_its_back)
-            found = await client.api(Book).wait_for("moby", deleted(uid))
-            assert found is not None
-            assert found.metadata.uid != uid
+            cluster.later(1.01, replace_during_the_gap)
+            waited_for = await client.api(Book).wait_for("moby", deleted(uid))
+            assert waited_for is not None
+            assert waited_for.metadata.uid != uid
 
     go(main)
 
@@ -450,29 +451,32 @@ def test_a_job_that_fails_ends_the_wait(go: Go) -> None:
         cluster.put(job)
         failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
         async with simulated(cluster) as client:
-            cluster.later(5, lambda: cluster.edit("batch/v1/Job", "j", lambda one: one.update(status=failed)))
+            cluster.later(5, lambda: cluster.edit("batch/v1/Job", "j", lambda obj: obj.update(status=failed)))
             with pytest.raises(ConditionUnreachable, match="BackoffLimitExceeded"):
                 await client.api(Job).wait_for("j", job_complete())
             assert anyio.current_time() == 5.0
             complete = {"conditions": [{"type": "Complete", "status": "True"}]}
-            cluster.edit("batch/v1/Job", "j", lambda one: one.update(status=complete))
+            cluster.edit("batch/v1/Job", "j", lambda obj: obj.update(status=complete))
             assert (await client.api(Job).wait_for("j", job_complete())).metadata.name == "j"
 
     go(main)
 
 
-def test_a_typed_deployment_is_waited_for_as_a_dynamic_one(go: Go) -> None:
+def test_a_wait_for_a_typed_deployment_is_that_for_a_dynamic_one(go: Go) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    done = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    rolled_out_status = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
 
     async def main() -> None:
         cluster = sim.Cluster()
-        cluster.put(made)
+        cluster.put(deployment)
         async with simulated(cluster) as client:
             cluster.later(
-                3, lambda: cluster.edit("apps/v1/Deployment", "web", lambda one: one.update(status=done))
+                3,
+                lambda: cluster.edit(
+                    "apps/v1/Deployment", "web", lambda obj: obj.update(status=rolled_out_status)
+                ),
             )
             assert (await client.api(Deployment).wait_for("web", rolled_out())).metadata.name == "web"
             assert anyio.current_time() == 3.0
@@ -480,7 +484,7 @@ def test_a_typed_deployment_is_waited_for_as_a_dynamic_one(go: Go) -> None:
     go(main)
 
 
-def test_a_kind_that_is_not_there_or_cannot_be_read_is_an_error_at_once(go: Go) -> None:
+def test_a_wait_for_an_unknown_kind_or_in_all_namespaces_fails_immediately(go: Go) -> None:
     async def main() -> None:
         async with simulated(sim.Cluster()) as client:
             with pytest.raises(kp.NotFound):

@@ -1,4 +1,4 @@
-"""`follow`: the events of one kind forever, exact whatever happens, in the task that iterates."""
+"""`follow`: the changes of a kind without end or gaps, in the task that iterates."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Page(kp.Object[dict[str, object], None], group="example.com", version="v1"
 
 
 async def take(events: FollowStream[Book], count: int) -> list[str]:
-    return [shown(await anext(events)) for _ in range(count)]
+    return [describe(await anext(events)) for _ in range(count)]
 
 
-def shown(event: FollowEvent[Book]) -> str:
+def describe(event: FollowEvent[Book]) -> str:
     match event:
         case kp.Added(obj) | kp.Modified(obj) | kp.Deleted(obj):
             return f"{type(event).__name__} {obj.metadata.name} {obj.spec.title}"
@@ -38,7 +38,7 @@ def shown(event: FollowEvent[Book]) -> str:
             return "Malformed"
 
 
-def test_it_begins_with_what_is_there_and_goes_on_forever(go: Go) -> None:
+def test_it_begins_with_the_existing_objects_and_never_ends(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
@@ -47,10 +47,10 @@ def test_it_begins_with_what_is_there_and_goes_on_forever(go: Go) -> None:
             for hours in range(1, 4):
                 cluster.later(3600 * hours, partial(cluster.put, book("a", title=f"after {hours} h")))
             cluster.later(4 * 3600, lambda: cluster.remove(Book, "a"))
-            got: list[str] = []
-            while len(got) < 4:
-                got += [event for event in await take(events, 1) if event != "all"]
-            assert got == [
+            changes: list[str] = []
+            while len(changes) < 4:
+                changes += [event for event in await take(events, 1) if event != "all"]
+            assert changes == [
                 "Modified a after 1 h",
                 "Modified a after 2 h",
                 "Modified a after 3 h",
@@ -63,7 +63,7 @@ def test_it_begins_with_what_is_there_and_goes_on_forever(go: Go) -> None:
     go(main)
 
 
-def test_after_a_gap_it_tells_what_vanished_and_nothing_twice(go: Go) -> None:
+def test_after_a_gap_it_reports_deletions_and_no_change_twice(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         for name in ("changes", "goes", "new one", "stays"):
@@ -78,8 +78,8 @@ def test_after_a_gap_it_tells_what_vanished_and_nothing_twice(go: Go) -> None:
             cluster.remove(Book, "new-one")
             cluster.put(book("new-one", title="y"))
             cluster.compact()
-            got = await take(events, 5)
-            assert (sorted(got[:-1]), got[-1]) == (
+            changes = await take(events, 5)
+            assert (sorted(changes[:-1]), changes[-1]) == (
                 [
                     "Added new-one y",
                     "Deleted goes Moby-Dick",
@@ -88,12 +88,12 @@ def test_after_a_gap_it_tells_what_vanished_and_nothing_twice(go: Go) -> None:
                 ],
                 "all",
             )
-            assert got.index("Deleted new-one Moby-Dick") < got.index("Added new-one y")
+            assert changes.index("Deleted new-one Moby-Dick") < changes.index("Added new-one y")
 
     go(main)
 
 
-def test_selectors_are_the_server_s(go: Go) -> None:
+def test_the_server_applies_the_selectors(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
@@ -107,21 +107,21 @@ def test_selectors_are_the_server_s(go: Go) -> None:
     go(main)
 
 
-def test_without_a_context_it_works_too_and_can_be_closed(go: Go) -> None:
+def test_it_works_without_a_context_and_can_be_closed(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
         async with simulated(cluster) as client:
             events = client.api(Book).follow()
             async for event in events:
-                assert shown(event) == "Added a Moby-Dick"
+                assert describe(event) == "Added a Moby-Dick"
                 await events.aclose()
             assert cluster.watches == []
 
     go(main)
 
 
-def test_an_iteration_that_was_cancelled_goes_on_where_it_was(go: Go) -> None:
+def test_a_cancelled_iteration_continues_at_the_same_event(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         cluster.put(book("a"))
@@ -155,7 +155,7 @@ def test_scopes_of_the_user_may_open_and_close_between_events(go: Go) -> None:
     go(main)
 
 
-def test_a_missing_definition_ends_it_unless_it_is_waited_for(go: Go) -> None:
+def test_a_missing_definition_ends_it_without_wait_for_definition(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with simulated(cluster) as client:
@@ -172,7 +172,7 @@ def test_a_missing_definition_ends_it_unless_it_is_waited_for(go: Go) -> None:
     go(main)
 
 
-def test_who_takes_long_misses_nothing_that_lasts(go: Go) -> None:
+def test_a_slow_consumer_receives_the_last_state_of_each_object(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book], window=5)
         settings = resync.Settings(streaming=False)

@@ -1,4 +1,4 @@
-"""Long lists as iterators: what ends them early, and that nothing is asked for ahead or left behind."""
+"""Long lists as iterators: early exits, cancellation, and requests that are sent only when needed."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def shelf(count: int) -> sim.Cluster:
     return cluster
 
 
-def lists(cluster: sim.Cluster) -> int:
-    return sum("limit=" in one.request.target for one in cluster.log)
+def count_lists(cluster: sim.Cluster) -> int:
+    return sum("limit=" in entry.request.target for entry in cluster.log)
 
 
-def test_pg_11_an_error_in_the_loop_ends_it_and_nothing_more_is_asked_for(go: Go) -> None:
+def test_pg_11_after_an_error_in_the_loop_no_page_is_requested(go: Go) -> None:
     async def main() -> None:
         cluster = shelf(6)
         async with simulated(cluster) as client:
-            seen: list[str] = []
+            names: list[str] = []
 
             async def read() -> None:
-                async for one in client.api(Book).items(limit=2):
-                    seen.append(one.metadata.name)
-                    if len(seen) == 3:
-                        raise LookupError(one.metadata.name)
+                async for obj in client.api(Book).items(limit=2):
+                    names.append(obj.metadata.name)
+                    if len(names) == 3:
+                        raise LookupError(obj.metadata.name)
 
             with pytest.raises(LookupError, match="b2"):
                 await read()
             await anyio.sleep(60)
-            assert (seen, lists(cluster)) == (["b0", "b1", "b2"], 2)
+            assert (names, count_lists(cluster)) == (["b0", "b1", "b2"], 2)
 
     go(main)
 
 
-def test_pg_12_pg_13_a_list_that_is_cancelled_or_left_leaves_nothing_behind(go: Go) -> None:
+def test_pg_12_pg_13_after_a_cancellation_or_an_exit_no_page_is_requested(go: Go) -> None:
     async def main() -> None:
         cluster = shelf(6)
         faults = sim.Faults(cluster)
@@ -58,19 +58,19 @@ def test_pg_12_pg_13_a_list_that_is_cancelled_or_left_leaves_nothing_behind(go: 
             async for _ in client.api(Book).pages(limit=2):
                 break
             await anyio.sleep(60)
-            assert lists(cluster) == 3
+            assert count_lists(cluster) == 3
 
     go(main)
 
 
-def test_pg_15_no_page_is_asked_for_before_the_one_before_is_used_up(go: Go) -> None:
+def test_pg_15_a_page_is_requested_after_all_objects_of_the_previous_page(go: Go) -> None:
     async def main() -> None:
         cluster = shelf(6)
         async with simulated(cluster) as client:
-            asked: list[int] = []
+            list_counts: list[int] = []
             async for _ in client.api(Book).items(limit=2):
                 await anyio.sleep(10)
-                asked.append(lists(cluster))
-            assert asked == [1, 1, 2, 2, 3, 3]
+                list_counts.append(count_lists(cluster))
+            assert list_counts == [1, 1, 2, 2, 3, 3]
 
     go(main)

@@ -1,4 +1,4 @@
-"""Workers on a queue, in virtual time: who runs when, how many at once, and what a run that hangs does."""
+"""Workers on a queue, in virtual time: their order, their concurrency, and runs that do not end."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Perform = Callable[[Work[str]], Awaitable[None]]
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
-    found: Backend = request.param
-    return found
+    selected: Backend = request.param
+    return selected
 
 
 class Rig:
-    """Workers, what they were told to do, and a diary of (time, key, what)."""
+    """Workers, and a record of (time, key, event)."""
 
     def __init__(
         self, perform: Perform, *, concurrency: int = 2, limit: float | None = None, rate: Rate | None = None
@@ -36,29 +36,29 @@ class Rig:
             on_timeout=self._time_out,
             on_error=self._time_out,
             may_begin=None,
-            hold=lambda key, writes, started, ended: False,
+            hold=lambda key, writes, started_at, finished_at: False,
             concurrency=concurrency,
             limit=limit,
         )
         self.perform = perform
-        self.diary: list[tuple[float, str, str]] = []
+        self.events: list[tuple[float, str, str]] = []
         self.errors: list[Exception | None] = []
         self.running: set[str] = set()
-        self.most = 0
+        self.max_running = 0
 
     async def _perform(self, work: Work[str]) -> None:
-        assert work.key not in self.running, "two runs of one key at once"
+        assert work.key not in self.running, "two concurrent runs of the same key"
         self.running.add(work.key)
-        self.most = max(self.most, len(self.running))
-        self.diary.append((anyio.current_time(), work.key, "begins"))
+        self.max_running = max(self.max_running, len(self.running))
+        self.events.append((anyio.current_time(), work.key, "begins"))
         try:
             await self.perform(work)
-            self.diary.append((anyio.current_time(), work.key, "ends"))
+            self.events.append((anyio.current_time(), work.key, "ends"))
         finally:
             self.running.discard(work.key)
 
     def _time_out(self, work: Work[str], error: Exception | None) -> None:
-        self.diary.append((anyio.current_time(), work.key, "is cut"))
+        self.events.append((anyio.current_time(), work.key, "timed out"))
         self.errors.append(error)
 
     def add(self, *keys: str, after: float = 0.0) -> None:
@@ -66,10 +66,10 @@ class Rig:
             self.queue.add(key, anyio.current_time(), after=after)
         self.workers.wake()
 
-    def told(self, what: str) -> list[tuple[float, str]]:
-        return [(at, key) for at, key, said in self.diary if said == what]
+    def times(self, event: str) -> list[tuple[float, str]]:
+        return [(time, key) for time, key, name in self.events if name == event]
 
-    async def during(self, body: Callable[[], Awaitable[None]]) -> None:
+    async def run_during(self, body: Callable[[], Awaitable[None]]) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.workers.run)
             await anyio.sleep(0)
@@ -77,17 +77,17 @@ class Rig:
             self.workers.stop()
 
 
-async def nothing(work: Work[str]) -> None:
+async def do_nothing(work: Work[str]) -> None:
     del work
 
 
-async def a_second(work: Work[str]) -> None:
+async def take_a_second(work: Work[str]) -> None:
     await anyio.sleep(1)
 
 
-def test_rn_02_workers_at_rest_are_woken_at_the_moment_of_the_add(backend: Backend) -> None:
+def test_rn_02_an_added_key_wakes_an_idle_worker_immediately(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(nothing)
+        rig = Rig(do_nothing)
 
         async def body() -> None:
             await anyio.sleep(5)
@@ -95,50 +95,50 @@ def test_rn_02_workers_at_rest_are_woken_at_the_moment_of_the_add(backend: Backe
             await checkpoint()
             await checkpoint()
             await checkpoint()
-            assert rig.told("ends") == [(anyio.current_time(), "a")]
+            assert rig.times("ends") == [(anyio.current_time(), "a")]
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_sc_01_rn_03_what_is_due_before_there_are_workers_waits_for_them_once_each(backend: Backend) -> None:
+def test_sc_01_rn_03_keys_that_are_due_before_the_workers_start_run_once_each(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(nothing)
+        rig = Rig(do_nothing)
         rig.add("a", "b", "a")
         await anyio.sleep(5)
-        assert (rig.diary, len(rig.queue)) == ([], 2)
+        assert (rig.events, len(rig.queue)) == ([], 2)
 
         async def body() -> None:
             await anyio.sleep(1)
 
-        await rig.during(body)
-        assert ([key for _, key in rig.told("ends")], len(rig.queue)) == (["a", "b"], 0)
+        await rig.run_during(body)
+        assert ([key for _, key in rig.times("ends")], len(rig.queue)) == (["a", "b"], 0)
 
     run(main, backend=backend)
 
 
-def test_rn_01_a_key_added_while_it_runs_runs_again_and_never_at_once(backend: Backend) -> None:
+def test_rn_01_a_key_that_is_added_while_it_runs_runs_again_afterwards(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(a_second)
+        rig = Rig(take_a_second)
 
         async def body() -> None:
-            begun = anyio.current_time()
+            started_at = anyio.current_time()
             rig.add("a")
             await anyio.sleep(0.5)
             rig.add("a")
             rig.add("a")
             await anyio.sleep(5)
-            assert [at - begun for at, _ in rig.told("begins")] == [0, 1]
+            assert [time - started_at for time, _ in rig.times("begins")] == [0, 1]
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_rn_06_ct_11_so_many_keys_run_at_once_and_no_more(backend: Backend) -> None:
+def test_rn_06_ct_11_no_more_keys_run_concurrently_than_the_concurrency(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(a_second, concurrency=2)
+        rig = Rig(take_a_second, concurrency=2)
 
         async def body() -> None:
             rig.add("a", "b", "c", "d")
@@ -149,50 +149,54 @@ def test_rn_06_ct_11_so_many_keys_run_at_once_and_no_more(backend: Backend) -> N
             rig.add("a")
             await anyio.sleep(1)
             assert rig.running == {"a"}
-            assert rig.most == 2
+            assert rig.max_running == 2
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_a_delayed_key_runs_at_its_time_whichever_worker_rests(backend: Backend) -> None:
+def test_a_delayed_key_runs_at_its_time_although_all_workers_are_idle(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(nothing)
+        rig = Rig(do_nothing)
 
         async def body() -> None:
-            begun = anyio.current_time()
+            started_at = anyio.current_time()
             rig.add("late", after=60)
             rig.add("soon", after=1.5)
             rig.add("now")
             await anyio.sleep(100)
-            assert [(at - begun, key) for at, key in rig.told("begins")] == [
+            assert [(time - started_at, key) for time, key in rig.times("begins")] == [
                 (0, "now"),
                 (1.5, "soon"),
                 (60, "late"),
             ]
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
 def test_a_rate_spaces_the_runs(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(nothing, rate=Rate(every=2.0, burst=1))
+        rig = Rig(do_nothing, rate=Rate(every=2.0, burst=1))
 
         async def body() -> None:
-            begun = anyio.current_time()
+            started_at = anyio.current_time()
             rig.add("a", "b", "c")
             await anyio.sleep(10)
-            assert [(at - begun, key) for at, key in rig.told("begins")] == [(0, "a"), (2, "b"), (4, "c")]
+            assert [(time - started_at, key) for time, key in rig.times("begins")] == [
+                (0, "a"),
+                (2, "b"),
+                (4, "c"),
+            ]
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_rn_08_a_run_that_takes_too_long_is_cut_and_its_worker_goes_on(backend: Backend) -> None:
+def test_rn_08_a_run_that_takes_too_long_is_cancelled_and_its_worker_continues(backend: Backend) -> None:
     async def main() -> None:
         async def perform(work: Work[str]) -> None:
             await anyio.sleep(1 if work.key == "good" else 60)
@@ -200,21 +204,24 @@ def test_rn_08_a_run_that_takes_too_long_is_cut_and_its_worker_goes_on(backend: 
         rig = Rig(perform, concurrency=1, limit=30.0)
 
         async def body() -> None:
-            begun = anyio.current_time()
+            started_at = anyio.current_time()
             rig.add("bad", "good")
             await anyio.sleep(40)
             rig.add("bad")
             await anyio.sleep(40)
-            assert [(at - begun, key) for at, key in rig.told("is cut")] == [(30, "bad"), (70, "bad")]
-            assert [(at - begun, key) for at, key in rig.told("ends")] == [(31, "good")]
+            assert [(time - started_at, key) for time, key in rig.times("timed out")] == [
+                (30, "bad"),
+                (70, "bad"),
+            ]
+            assert [(time - started_at, key) for time, key in rig.times("ends")] == [(31, "good")]
             assert rig.errors == [None, None]
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_a_run_that_answers_its_end_with_an_error_tells_it(backend: Backend) -> None:
+def test_the_error_of_a_cancelled_run_is_reported(backend: Backend) -> None:
     async def main() -> None:
         async def perform(work: Work[str]) -> None:
             async with anyio.create_task_group() as tasks:
@@ -231,15 +238,15 @@ def test_a_run_that_answers_its_end_with_an_error_tells_it(backend: Backend) -> 
             await anyio.sleep(2)
             rig.add("b")
             await anyio.sleep(2)
-            assert [key for _, key in rig.told("is cut")] == ["a", "b"]
+            assert [key for _, key in rig.times("timed out")] == ["a", "b"]
             assert "cannot clean up a" in repr(rig.errors[0])
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_a_run_that_will_not_end_is_stuck_and_holds_its_worker_alone(backend: Backend) -> None:
+def test_a_cancelled_run_that_does_not_end_is_stuck_and_blocks_only_its_worker(backend: Backend) -> None:
     async def main() -> None:
         async def perform(work: Work[str]) -> None:
             if work.key.startswith("stubborn"):
@@ -254,7 +261,7 @@ def test_a_run_that_will_not_end_is_stuck_and_holds_its_worker_alone(backend: Ba
             rig.add("other")
             assert rig.workers.stuck_keys(anyio.current_time()) == []
             await anyio.sleep(100)
-            assert [key for _, key in rig.told("ends")] == ["other"]
+            assert [key for _, key in rig.times("ends")] == ["other"]
             assert sorted(rig.workers.stuck_keys(anyio.current_time())) == ["stubborn", "stubborn too"]
             await anyio.sleep(1000)
             assert rig.workers.stuck_keys(anyio.current_time()) == []
@@ -262,18 +269,18 @@ def test_a_run_that_will_not_end_is_stuck_and_holds_its_worker_alone(backend: Ba
             await anyio.sleep(1)
             rig.add("z")
             await anyio.sleep(1)
-            # They ended well after all, late as it was.
-            ended = [key for _, key in rig.told("ends")]
+            # The stubborn runs succeeded late.
+            ended = [key for _, key in rig.times("ends")]
             assert sorted(ended[1:3]) == ["stubborn", "stubborn too"]
             assert ended[3:] == ["x", "y", "z"]
-            assert rig.told("is cut") == []
+            assert rig.times("timed out") == []
 
-        await rig.during(body)
+        await rig.run_during(body)
 
     run(main, backend=backend)
 
 
-def test_runs_that_never_wait_leave_others_their_turn(backend: Backend) -> None:
+def test_runs_that_never_wait_yield_to_other_tasks(backend: Backend) -> None:
     async def main() -> None:
         turns = 0
 
@@ -283,28 +290,28 @@ def test_runs_that_never_wait_leave_others_their_turn(backend: Backend) -> None:
                 await checkpoint()
                 turns += 1
 
-        rig = Rig(nothing, concurrency=8)
+        rig = Rig(do_nothing, concurrency=8)
 
         async def body() -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(count)
                 rig.add(*(str(number) for number in range(5000)))
-                while len(rig.told("ends")) < 5000:
+                while len(rig.times("ends")) < 5000:
                     await checkpoint()
                 tasks.cancel_scope.cancel()
 
-        await rig.during(body)
+        await rig.run_during(body)
         assert turns >= 5000 // 300
 
     run(main, backend=backend)
 
 
-def test_runs_that_only_compute_need_one_worker(backend: Backend) -> None:
+def test_runs_that_only_compute_need_a_single_worker(backend: Backend) -> None:
     async def main() -> None:
-        tasks_seen: set[int] = set()
+        task_ids: set[int] = set()
 
         async def perform(work: Work[str]) -> None:
-            tasks_seen.add(anyio.get_current_task().id)
+            task_ids.add(anyio.get_current_task().id)
 
         rig = Rig(perform, concurrency=8)
 
@@ -313,56 +320,56 @@ def test_runs_that_only_compute_need_one_worker(backend: Backend) -> None:
                 rig.add(*(str(number) for number in range(100)))
                 await anyio.sleep(1)
 
-        await rig.during(body)
-        assert len(rig.told("ends")) == 500
-        assert len(tasks_seen) == 1
+        await rig.run_during(body)
+        assert len(rig.times("ends")) == 500
+        assert len(task_ids) == 1
 
     run(main, backend=backend)
 
 
-def test_rn_10_workers_that_are_stopped_begin_nothing_and_finish_what_they_do(backend: Backend) -> None:
+def test_rn_10_stopped_workers_begin_no_run_and_finish_their_current_runs(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(a_second, concurrency=2)
+        rig = Rig(take_a_second, concurrency=2)
 
         async def body() -> None:
             rig.add("a", "b", "c")
             await anyio.sleep(0.5)
 
-        await rig.during(body)
-        assert sorted(key for _, key in rig.told("ends")) == ["a", "b"]
+        await rig.run_during(body)
+        assert sorted(key for _, key in rig.times("ends")) == ["a", "b"]
         assert rig.queue.running == 0
 
     run(main, backend=backend)
 
 
-def test_what_a_cancellation_cuts_off_is_done_by_those_who_come_next(backend: Backend) -> None:
+def test_the_next_workers_repeat_cancelled_runs(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(a_second, concurrency=2)
+        rig = Rig(take_a_second, concurrency=2)
         with anyio.move_on_after(0.5):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(rig.workers.run)
                 await anyio.sleep(0)
                 rig.add("a", "b", "c")
-        assert rig.told("ends") == []
+        assert rig.times("ends") == []
 
         async def body() -> None:
             await anyio.sleep(5)
 
-        await rig.during(body)
-        assert sorted(key for _, key in rig.told("ends")) == ["a", "b", "c"]
+        await rig.run_during(body)
+        assert sorted(key for _, key in rig.times("ends")) == ["a", "b", "c"]
 
     run(main, backend=backend)
 
 
-def test_what_a_cancellation_cuts_off_keeps_its_priority(backend: Backend) -> None:
+def test_the_key_of_a_cancelled_run_keeps_its_priority(backend: Backend) -> None:
     async def main() -> None:
-        rig = Rig(a_second)
+        rig = Rig(take_a_second)
         rig.queue.add("listed", 0.0, priority=LOW_PRIORITY, reason="Book listed")
         with anyio.move_on_after(0.5):
             await rig.workers.run()
         rig.add("changed")
-        left = [rig.queue.get(anyio.current_time()) for _ in range(2)]
-        assert [(work.key, work.priority) for work in left if work] == [
+        released = [rig.queue.get(anyio.current_time()) for _ in range(2)]
+        assert [(work.key, work.priority) for work in released if work] == [
             ("changed", 0),
             ("listed", LOW_PRIORITY),
         ]
@@ -370,31 +377,31 @@ def test_what_a_cancellation_cuts_off_keeps_its_priority(backend: Backend) -> No
     run(main, backend=backend)
 
 
-def test_what_was_cancelled_together_comes_back_in_its_order(backend: Backend) -> None:
+def test_the_keys_of_cancelled_runs_are_released_in_their_order(backend: Backend) -> None:
     keys = [f"{number:02}" for number in range(20)]
 
     async def main() -> None:
-        rig = Rig(a_second, concurrency=20)
-        for _ in range(5):  # the workers of each round stand elsewhere in memory
+        rig = Rig(take_a_second, concurrency=20)
+        for _ in range(5):  # the workers of each round have other addresses, by which a set would order them
             with anyio.move_on_after(0.5):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(rig.workers.run)
                     await anyio.sleep(0)
-                    if not rig.diary:
+                    if not rig.events:
                         rig.add(*keys)
-            left: list[str] = []
+            released_keys: list[str] = []
             while (work := rig.queue.get(anyio.current_time())) is not None:
-                left.append(work.key)
-            begun = [key for _, key in rig.told("begins")[-20:]]
-            assert left == begun
-            for key in left:
+                released_keys.append(work.key)
+            started_keys = [key for _, key in rig.times("begins")[-20:]]
+            assert released_keys == started_keys
+            for key in released_keys:
                 rig.queue.done(key, anyio.current_time())
                 rig.add(key)
 
     run(main, backend=backend)
 
 
-def test_an_error_that_nobody_settles_ends_the_workers(backend: Backend) -> None:
+def test_an_unhandled_error_ends_the_workers(backend: Backend) -> None:
     async def main() -> None:
         async def perform(work: Work[str]) -> None:
             await anyio.sleep(1)
@@ -407,21 +414,21 @@ def test_an_error_that_nobody_settles_ends_the_workers(backend: Backend) -> None
             await anyio.sleep_forever()
 
         with pytest.raises(ExceptionGroup) as raised:
-            await rig.during(body)
+            await rig.run_during(body)
         assert raised.group_contains(ArithmeticError)
 
     run(main, backend=backend)
 
 
-class Chance:
-    """What a run does, drawn: how long it takes, whether it fails, and whether it is cut."""
+class RandomRuns:
+    """The random durations and failures of runs."""
 
     def __init__(self, durations: list[float], failures: list[bool]) -> None:
-        self.durations = self._round(durations)
-        self.failures = self._round(failures)
+        self.durations = self._cycle(durations)
+        self.failures = self._cycle(failures)
 
     @staticmethod
-    def _round(values: list[float] | list[bool]) -> Generator[float]:
+    def _cycle(values: list[float] | list[bool]) -> Generator[float]:
         while True:
             yield from values
 
@@ -438,29 +445,29 @@ class Chance:
     durations=st.lists(st.sampled_from([0.0, 0.0, 0.2, 0.5, 5.0]), min_size=1, max_size=7),
     failures=st.lists(st.booleans(), min_size=1, max_size=5).filter(lambda drawn: not all(drawn)),
     concurrency=st.integers(1, 3),
-    on=st.sampled_from(BACKENDS),
+    selected_backend=st.sampled_from(BACKENDS),
 )
-def test_whatever_is_added_and_fails_no_key_runs_twice_at_once_and_none_is_lost(
+def test_no_key_is_lost_or_runs_twice_concurrently_whatever_fails(
     adds: list[tuple[str, float, float]],
     durations: list[float],
     failures: list[bool],
     concurrency: int,
-    on: Backend,
+    selected_backend: Backend,
 ) -> None:
     async def main() -> None:
-        chance = Chance(durations, failures)
-        asked: dict[str, float] = {}
-        served: dict[str, float] = {}
+        random_runs = RandomRuns(durations, failures)
+        added_at: dict[str, float] = {}
+        successful_run_at: dict[str, float] = {}
 
         async def perform(work: Work[str]) -> None:
-            begun = anyio.current_time()
-            if seconds := next(chance.durations):
+            started_at = anyio.current_time()
+            if seconds := next(random_runs.durations):
                 await anyio.sleep(seconds)
-            if next(chance.failures):
+            if next(random_runs.failures):
                 rig.queue.retry(work.key, anyio.current_time())
             else:
                 rig.queue.forget(work.key)
-                served[work.key] = begun
+                successful_run_at[work.key] = started_at
 
         rig = Rig(perform, concurrency=concurrency, limit=3.0)
         time_out = rig.workers._on_timeout
@@ -469,29 +476,29 @@ def test_whatever_is_added_and_fails_no_key_runs_twice_at_once_and_none_is_lost(
             time_out(work, error)
             if min(durations) < 3:
                 rig.queue.retry(work.key, anyio.current_time())
-            else:  # what always takes too long would be tried forever
-                served[work.key] = anyio.current_time()
+            else:  # every run times out, and would be retried forever
+                successful_run_at[work.key] = anyio.current_time()
 
         rig.workers._on_timeout = retry_timeout
 
         async def body() -> None:
             for key, pause, after in adds:
                 await anyio.sleep(pause)
-                asked[key] = anyio.current_time()
+                added_at[key] = anyio.current_time()
                 rig.add(key, after=after)
             await anyio.sleep(3600)
             assert rig.running == set()
             assert len(rig.queue) == 0
-            for key, at in asked.items():
-                assert served[key] >= at
+            for key, time in added_at.items():
+                assert successful_run_at[key] >= time
 
-        await rig.during(body)
-        assert rig.most <= concurrency
+        await rig.run_during(body)
+        assert rig.max_running <= concurrency
 
-    run(main, backend=on)
+    run(main, backend=selected_backend)
 
 
-def test_the_backoff_of_a_queue_is_that_of_its_retries() -> None:
+def test_the_backoff_of_a_queue_depends_on_the_retries() -> None:
     queue: WorkQueue[str] = WorkQueue(backoff=ExponentialBackoff(initial=1.0))
     for _ in range(2):
         queue.add("a", 0.0)
