@@ -416,7 +416,7 @@ def _list(draw: Draw, kind: Kind, _: str) -> RequestTemplate:
     return RequestTemplate("GET", kind.home + draw(LIST_QUERY), headers=draw(VIEWS))
 
 
-def _slip(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
+def _draw_mistake(draw: Draw, kind: Kind, name: str) -> RequestTemplate:
     home = kind.home
     return draw(
         st.sampled_from(
@@ -465,7 +465,7 @@ BUILDERS: Final = (
     _get,
     _list,
     _list,
-    _slip,
+    _draw_mistake,
 )
 
 

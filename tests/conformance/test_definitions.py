@@ -18,7 +18,7 @@ def test_there_are_definitions_in_tests_and_in_examples() -> None:
 
 
 @pytest.mark.parametrize("location", DEFINITIONS_)
-def test_a_definition_is_established_and_an_object_of_it_comes_back_unchanged(
+def test_a_definition_is_established_and_its_object_is_returned_unchanged(
     client: Client, location: str
 ) -> None:
     definition: Definition = DEFINITIONS_[location]

@@ -78,7 +78,7 @@ def test_fn_01_fn_02_the_patch_of_the_first_adds_the_finalizer_at_the_end() -> N
     assert decide(patched(tome(), decide(tome(), MINE)), MINE) == Reconcile()
 
 
-def test_fn_04_the_patch_of_a_clean_up_removes_the_finalizer_alone() -> None:
+def test_fn_04_the_patch_of_a_clean_up_removes_only_the_finalizer() -> None:
     obj = tome("a.io/a", MINE, OTHER, deleting=True)
     assert patched(obj, decide(obj, MINE)).metadata.finalizers == ["a.io/a", OTHER]
 

@@ -629,7 +629,7 @@ def test_wq_11_keys_that_change_their_position_forever_use_little_memory() -> No
     assert sum(ref() is not None for ref in refs) < 300
 
 
-def test_wq_11_what_was_discarded_before_its_time_is_not_held() -> None:
+def test_wq_11_a_key_discarded_before_its_time_is_released_from_memory() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
 
     def delay_and_discard(key: Key) -> None:

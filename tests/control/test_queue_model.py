@@ -236,7 +236,7 @@ TestQueueMachine = QueueMachine.TestCase
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=120))
-def test_sc_13_a_key_with_k_older_ones_before_it_comes_after_at_most_ten_times_as_many(
+def test_sc_13_a_key_behind_k_older_keys_is_returned_after_at_most_ten_times_as_many_keys(
     story: list[tuple[int, int]],
 ) -> None:
     """Each step adds a key of some priority and takes some keys; at the end only keys of high priority are

@@ -25,21 +25,21 @@ class Tome(kp.Object[TomeSpec, None], group="example.io", version="v1", plural="
 Event = WatchEvent[Tome]
 
 
-def tome(name: str, version: object, title: str = "", *, uid: str = "u", namespace: str = "") -> Tome:
+def make_tome(name: str, version: object, title: str = "", *, uid: str = "u", namespace: str = "") -> Tome:
     metadata = ObjectMeta(name=name, namespace=namespace, resource_version=str(version), uid=uid)
     return Tome(metadata=metadata, spec=TomeSpec(title=title))
 
 
 def added(name: str, version: object, title: str = "", *, uid: str = "u") -> Event:
-    return kp.Added(tome(name, version, title, uid=uid))
+    return kp.Added(make_tome(name, version, title, uid=uid))
 
 
 def modified(name: str, version: object, title: str = "", *, uid: str = "u") -> Event:
-    return kp.Modified(tome(name, version, title, uid=uid))
+    return kp.Modified(make_tome(name, version, title, uid=uid))
 
 
 def deleted(name: str, version: object, title: str = "") -> Event:
-    return kp.Deleted(tome(name, version, title))
+    return kp.Deleted(make_tome(name, version, title))
 
 
 def broken(name: str, version: str, raw: bytes, *, kind: str = "MODIFIED") -> kp.Malformed:
@@ -77,7 +77,7 @@ def test_each_event_is_a_change_with_old_and_new() -> None:
 
 
 def test_r_39_known_objects_are_modified_and_others_are_added_whatever_the_type_of_the_event() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     assert changes_of(store.update([added("a", 2), modified("b", 3)])) == [("MODIFIED", "a"), ("ADDED", "b")]
 
 
@@ -88,7 +88,7 @@ def test_a_deletion_of_an_unknown_object_is_ignored() -> None:
 
 
 def test_the_same_version_again_is_not_a_change() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     assert store.update([added("a", 1), modified("a", 1)]) == []
 
 
@@ -102,7 +102,7 @@ def test_an_object_without_a_version_is_always_a_change() -> None:
 
 
 def test_bookmarks_advance_the_version_and_failures_and_other_kinds_do_not() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     events: list[Event] = [
         kp.Bookmark("12"),
         kp.Bookmark(""),
@@ -113,7 +113,7 @@ def test_bookmarks_advance_the_version_and_failures_and_other_kinds_do_not() -> 
 
 
 def test_w_31_an_older_version_is_accepted_and_flagged() -> None:
-    store = store_of(tome("a", 100))
+    store = store_of(make_tome("a", 100))
     [change] = store.update([modified("a", 99)])
     assert (change.went_back, store.version) == (True, "99")
     assert [c.went_back for c in store.update([modified("a", 100), modified("a", "x"), deleted("a", 5)])] == [
@@ -122,7 +122,7 @@ def test_w_31_an_older_version_is_accepted_and_flagged() -> None:
 
 
 def test_a_key_contains_the_namespace_if_there_is_one() -> None:
-    store = store_of(tome("a", 1, namespace="n"), tome("a", 2))
+    store = store_of(make_tome("a", 1, namespace="n"), make_tome("a", 2))
     assert set(store.entries()) == {"n/a", "a"} == {key_of("a", "n"), key_of("a")}
     assert "n/a" in store
     assert store.get("a", "m") is None
@@ -134,7 +134,7 @@ def test_a_key_contains_the_namespace_if_there_is_one() -> None:
 
 def test_a_change_identifies_its_object() -> None:
     store = Store(Tome)
-    [change] = store.update([kp.Added(tome("a", 1, namespace="n"))])
+    [change] = store.update([kp.Added(make_tome("a", 1, namespace="n"))])
     assert change.ref == kp.ObjectRef.to(Tome, "a", "n")
 
 
@@ -142,7 +142,7 @@ def test_a_change_identifies_its_object() -> None:
 
 
 def test_each_reader_gets_its_own_object() -> None:
-    store = store_of(tome("a", 1, "x"))
+    store = store_of(make_tome("a", 1, "x"))
     mine, yours = store.get("a"), store.get("a")
     assert mine is not None
     assert yours is not None
@@ -152,7 +152,7 @@ def test_each_reader_gets_its_own_object() -> None:
 
 
 def test_readers_see_the_snapshot_at_which_they_began() -> None:
-    store = store_of(tome("a", 1), tome("b", 2))
+    store = store_of(make_tome("a", 1), make_tome("b", 2))
     seen_entries: list[str] = []
     for obj in store:
         seen_entries.append(obj.metadata.name)
@@ -166,10 +166,10 @@ def test_readers_see_the_snapshot_at_which_they_began() -> None:
 
 def test_the_first_snapshot_is_initial_and_later_changes_are_not() -> None:
     store = Store(Tome)
-    first = relist(store, tome("a", 1), tome("b", 2))
+    first = relist(store, make_tome("a", 1), make_tome("b", 2))
     assert [(c.type, c.key, c.initial) for c in first] == [("ADDED", "a", True), ("ADDED", "b", True)]
     assert [c.initial for c in store.update([added("c", 3)])] == [False]
-    assert [c.initial for c in relist(store, tome("d", 9))] == [False] * 4
+    assert [c.initial for c in relist(store, make_tome("d", 9))] == [False] * 4
 
 
 def test_an_empty_snapshot_is_a_snapshot() -> None:
@@ -178,8 +178,8 @@ def test_an_empty_snapshot_is_a_snapshot() -> None:
 
 
 def test_w_29_and_w_30_a_new_snapshot_reports_only_deleted_and_changed_objects() -> None:
-    store = store_of(tome("gone", 1, "last"), tome("same", 2), tome("new", 3, "before"))
-    changes = relist(store, tome("same", 2), tome("new", 13, "after"), tome("more", 14))
+    store = store_of(make_tome("gone", 1, "last"), make_tome("same", 2), make_tome("new", 3, "before"))
+    changes = relist(store, make_tome("same", 2), make_tome("new", 13, "after"), make_tome("more", 14))
     assert changes_of(changes) == [("DELETED", "gone"), ("MODIFIED", "new"), ("ADDED", "more")]
     vanished, changed, _ = changes
     assert (vanished.assumed, vanished.new, vanished.object.spec.title) == (True, None, "last")
@@ -188,29 +188,29 @@ def test_w_29_and_w_30_a_new_snapshot_reports_only_deleted_and_changed_objects()
 
 
 def test_unchanged_objects_are_replayed_on_request() -> None:
-    store = store_of(tome("same", 2))
-    store.stage([tome("same", 2)])
+    store = store_of(make_tome("same", 2))
+    store.stage([make_tome("same", 2)])
     [change] = store.replace("20", replay=True)
     assert (change.type, change.old is change.new) == ("MODIFIED", True)
     assert not change.replaced
 
 
 def test_a_new_snapshot_takes_over_the_entries_that_did_not_change() -> None:
-    store = store_of(tome("same", 2))
+    store = store_of(make_tome("same", 2))
     old_entries = store.entry("same")
-    relist(store, tome("same", 2))
+    relist(store, make_tome("same", 2))
     assert store.entry("same") is old_entries
 
 
 def test_an_object_with_the_name_of_another_is_detected_by_its_uid() -> None:
-    store = store_of(tome("a", 1, uid="one"), tome("b", 2, uid="two"))
-    first, second = relist(store, tome("a", 11, uid="other"), tome("b", 12, uid="two"))
+    store = store_of(make_tome("a", 1, uid="one"), make_tome("b", 2, uid="two"))
+    first, second = relist(store, make_tome("a", 11, uid="other"), make_tome("b", 12, uid="two"))
     assert (first.type, first.replaced, second.replaced) == ("MODIFIED", True, False)
 
 
 def test_no_reader_sees_a_partial_snapshot() -> None:
-    store = store_of(tome("a", 1))
-    store.stage([tome("b", 2)])
+    store = store_of(make_tome("a", 1))
+    store.stage([make_tome("b", 2)])
     store.stage([added("c", 3)])
     assert (set(store.entries()), store.version, len(store)) == ({"a"}, "10", 1)
     store.discard()
@@ -220,10 +220,10 @@ def test_no_reader_sees_a_partial_snapshot() -> None:
 
 
 def test_a_discarded_snapshot_leaves_no_objects() -> None:
-    store = store_of(tome("a", 1))
-    store.stage([tome("ghost", 2)])
+    store = store_of(make_tome("a", 1))
+    store.stage([make_tome("ghost", 2)])
     store.discard()
-    relist(store, tome("a", 1))
+    relist(store, make_tome("a", 1))
     assert set(store.entries()) == {"a"}
 
 
@@ -240,7 +240,7 @@ def test_w_18_a_streaming_list_accepts_changes_and_deletions_before_its_end() ->
 
 
 def test_w_27_an_invalid_object_is_stored_unchanged() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     line = b'{"type":"MODIFIED","object":{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}}'
     [change] = store.update([broken("a", "2", line)])
     assert (change.type, change.key, store.version) == ("MODIFIED", "a", "2")
@@ -253,7 +253,7 @@ def test_w_27_an_invalid_object_is_stored_unchanged() -> None:
 
 
 def test_an_object_that_is_not_json_is_known_to_exist() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     assert changes_of(store.update([broken("b", "2", b'{"type":"ADDED","object":', kind="ADDED")])) == [
         ("ADDED", "b")
     ]
@@ -264,13 +264,13 @@ def test_an_object_that_is_not_json_is_known_to_exist() -> None:
 
 
 def test_a_broken_object_is_deleted_like_any_other() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     assert changes_of(store.update([broken("a", "2", b"{}", kind="DELETED")])) == [("DELETED", "a")]
     assert store.update([broken("a", "3", b"{}", kind="DELETED")]) == []
 
 
 def test_r_10_and_r_33_an_object_of_another_kind_is_no_change() -> None:
-    store = store_of(tome("a", 1))
+    store = store_of(make_tome("a", 1))
     pod = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"}}}'
     table = b'{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}}'
     events: list[Event] = [broken("p", "2", pod, kind="ADDED"), broken("", "3", table, kind="ADDED")]
@@ -283,7 +283,7 @@ def test_a_broken_item_of_a_list_is_stored_unless_it_has_no_name() -> None:
     assert changes[0].new == CachedObject("1", b'{"spec":5}')
 
 
-def test_metadata_alone_can_be_cached() -> None:
+def test_a_store_can_cache_only_metadata() -> None:
     store = Store(kp.Metadata[Tome])
     meta = kp.Metadata[Tome](
         kind="PartialObjectMetadata", metadata=ObjectMeta(name="a", resource_version="1")
@@ -332,7 +332,7 @@ def test_the_changes_add_up_to_the_stored_objects(
 
 
 def test_the_entries_are_not_tracked_by_the_garbage_collector() -> None:
-    store = store_of(*(tome(f"t{n}", n) for n in range(1, 50)))
+    store = store_of(*(make_tome(f"t{n}", n) for n in range(1, 50)))
     import gc
 
     assert not gc.is_tracked(store.entries())
@@ -340,7 +340,7 @@ def test_the_entries_are_not_tracked_by_the_garbage_collector() -> None:
 
 
 def test_an_entry_is_the_objects_json() -> None:
-    store = store_of(tome("a", 1, "x"))
+    store = store_of(make_tome("a", 1, "x"))
     entry = store.entry("a")
     assert entry is not None
     assert msgspec.json.decode(entry.raw)["spec"] == {"title": "x"}
@@ -349,7 +349,7 @@ def test_an_entry_is_the_objects_json() -> None:
 
 def test_the_second_snapshot_is_not_initial_though_the_first_was_empty() -> None:
     store = store_of(version="5")
-    assert [change.initial for change in relist(store, tome("a", 6), version="6")] == [False]
+    assert [change.initial for change in relist(store, make_tome("a", 6), version="6")] == [False]
 
 
 def test_an_unchanged_broken_object_is_not_reported_again_by_a_relist() -> None:
@@ -399,9 +399,9 @@ def test_a_commit_reports_the_difference_of_two_snapshots_however_they_arrived(
 
 
 def test_an_unchanged_snapshot_keeps_its_entries_and_reports_no_change() -> None:
-    store = store_of(tome("a", 1), tome("b", 2))
+    store = store_of(make_tome("a", 1), make_tome("b", 2))
     old_entries = store.entries()
-    assert relist(store, tome("b", 2), tome("a", 1)) == []
+    assert relist(store, make_tome("b", 2), make_tome("a", 1)) == []
     assert all(store.entry(key) is entry for key, entry in old_entries.items())
 
 
@@ -410,7 +410,7 @@ def test_an_unchanged_snapshot_keeps_its_entries_and_reports_no_change() -> None
 
 def test_a_transform_returns_the_stored_bytes_and_versions_stay() -> None:
     store = Store(Tome, transform=lambda raw: raw.replace(b"secret", b"******"))
-    store.stage([tome("a", 1, "secret"), broken("b", "2", b'{"spec":"secret"}', kind="")])
+    store.stage([make_tome("a", 1, "secret"), broken("b", "2", b'{"spec":"secret"}', kind="")])
     store.replace("10")
     [change] = store.update([modified("a", 11, "secret")])
     assert [entry.raw.count(b"******") for entry in store.entries().values()] == [1, 1]
@@ -421,12 +421,12 @@ def test_a_transform_returns_the_stored_bytes_and_versions_stay() -> None:
 
 def test_the_error_of_a_full_store_names_the_kind_and_the_size() -> None:
     few = Store(Tome, max_objects=2)
-    few.stage([tome("a", 1), tome("b", 2)])
+    few.stage([make_tome("a", 1), make_tome("b", 2)])
     few.replace("2")
     with pytest.raises(StoreFull, match="the cache of Tome exceeds max_objects=2"):
         few.update([added("c", 3)])
     with pytest.raises(StoreFull, match="the cache of Tome exceeds max_objects=2"):
-        few.stage([tome("a", 1), tome("b", 2), tome("c", 3)])
+        few.stage([make_tome("a", 1), make_tome("b", 2), make_tome("c", 3)])
     small = Store(Tome, max_bytes=1000)
     small.update([added("a", 1)])
     with pytest.raises(StoreFull, match=r"exceeds max_bytes=1000: 2 objects take \d+ bytes"):

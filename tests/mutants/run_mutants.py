@@ -1,4 +1,4 @@
-"""Apply mutants, a deliberate mistake at a time, and report the first test that detects each mutant.
+"""Apply mutants, each a deliberate mistake, and report the first test that detects each mutant.
 
 python tests/mutants/run_mutants.py [NAME or FILE.toml ...]
 

@@ -37,7 +37,7 @@ CHECKS = {
 @pytest.mark.parametrize(
     "peer", [pytest.param(name, marks=pytest.mark.needs(f"peer:{name}")) for name in CHECKS]
 )
-def test_another_client_finds_what_it_expects(peer: str, tmp_path: Path) -> None:
+def test_another_client_gets_the_expected_responses(peer: str, tmp_path: Path) -> None:
     program = command(peer)
     assert program is not None
     config = tmp_path / "config"

@@ -213,7 +213,7 @@ def test_pods_end_before_the_objects_that_they_use(client: RawClient) -> None:
     assert client.cluster.get("v1/ConfigMap", "a", "n") is None
 
 
-def test_a_former_owner_that_goes_does_not_touch_the_object(client: RawClient) -> None:
+def test_the_deletion_of_a_former_owner_does_not_affect_the_object(client: RawClient) -> None:
     owner, other = client.config("owner"), client.config("other")
     client.config("child", **owned_by(owner))
     changed = client.fetch("PATCH", f"{CONFIGMAPS}/child", {"metadata": owned_by(other)}, MERGE)
@@ -252,7 +252,7 @@ def test_a_controller_that_has_succeeded_forgets_its_failures() -> None:
         assert len(cluster.objects("v1/Pod")) == replicas
 
 
-def test_an_owner_that_waits_for_its_children_goes_in_a_fork_too(client: RawClient) -> None:
+def test_an_owner_that_waits_for_its_children_is_deleted_in_a_fork_too(client: RawClient) -> None:
     owner = client.config("owner")
     client.config("child", **owned_by(owner), finalizers=["x.io/a"])
     client.fetch("DELETE", f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})

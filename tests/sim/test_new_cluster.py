@@ -1,4 +1,4 @@
-"""A populated cluster has the objects of a new one, and namespaces get and keep their defaults."""
+"""A populated cluster has the objects of a new cluster, and namespaces get and keep their defaults."""
 
 from __future__ import annotations
 

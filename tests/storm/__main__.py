@@ -214,7 +214,7 @@ class Runner:
         last_report = time.monotonic()
         try:
             alive = len(workers)
-            while alive and not self._enough():
+            while alive and not self._is_complete():
                 worker_index, line = lines.get()
                 if not line:
                     alive -= 1
@@ -246,13 +246,13 @@ class Runner:
         Thread(target=read, daemon=True).start()
         return worker
 
-    def _enough(self) -> bool:
+    def _is_complete(self) -> bool:
         options = self.arguments
         if options.faults and self.counts.total() >= options.faults:
             return True
-        return bool(options.hours) and self._passed() > options.hours * 3600
+        return bool(options.hours) and self._elapsed() > options.hours * 3600
 
-    def _passed(self) -> float:
+    def _elapsed(self) -> float:
         return self.spent + time.monotonic() - self.began
 
     def _take(self, worker_index: int, line: dict[str, Any]) -> None:
@@ -289,7 +289,7 @@ class Runner:
     def _keep(self) -> None:
         stored = {
             "start": self.start, "end": self.end, "done": self.next_seeds, "counts": self.counts,
-            "arms": self.arms, "runs": self.runs, "seconds": self.seconds, "spent": self._passed(),
+            "arms": self.arms, "runs": self.runs, "seconds": self.seconds, "spent": self._elapsed(),
             "failed": self.failed,
         }  # fmt: skip
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -300,7 +300,7 @@ class Runner:
     def _show(self) -> None:
         faults = self.counts.total()
         rate = f"{faults / self.seconds:.0f} a CPU second" if self.seconds else "-"
-        elapsed = self._passed()
+        elapsed = self._elapsed()
         sys.stdout.write(
             f"{self.runs} runs, {faults} faults, {rate}, {elapsed:.0f} s, {len(self.failed)} failed\n"
         )

@@ -63,7 +63,7 @@ def play(plan: Plan, *, keep: bool = False) -> Outcome:
     """Make the run of a plan."""
     began = time.process_time()
     trial = StormTrial(plan, keep=keep)
-    repeats = Repeats(partial(_now, plan.backend), _who, trial.report_violation)
+    repeats = Repeats(partial(_now, plan.backend), _current_program, trial.report_violation)
     level, propagates = _LOG.level, _LOG.propagate
     _LOG.addHandler(repeats)
     _LOG.setLevel(logging.INFO)
@@ -171,7 +171,7 @@ class StormTrial(Trial):
         return running_loop if isinstance(running_loop, StormLoop) else None
 
 
-def _who() -> str:
+def _current_program() -> str:
     process = process_of.get()
     return process.name if isinstance(process, Program) else ""
 

@@ -46,8 +46,11 @@ Sort: TypeAlias = Literal["read", "watch", "write"]
 _SLOW: Final[tuple[str, Callable[[Random], Fault]]] = (
     "slow connection", lambda rng: Delay(rng.randint(1, 20) / 4)
 )  # fmt: skip
-_CUT: Final[tuple[str, Callable[[Random], Fault]]] = "cut", lambda rng: Cut(_somewhere(rng))
-_HALF_OPEN: Final[tuple[str, Callable[[Random], Fault]]] = "half-open", lambda rng: HalfOpen(_somewhere(rng))
+_CUT: Final[tuple[str, Callable[[Random], Fault]]] = "cut", lambda rng: Cut(_random_position(rng))
+_HALF_OPEN: Final[tuple[str, Callable[[Random], Fault]]] = (
+    "half-open",
+    lambda rng: HalfOpen(_random_position(rng)),
+)
 _ANY: Final[tuple[tuple[str, Callable[[Random], Fault]], ...]] = (
     ("429 with Retry-After", lambda rng: Throttle(rng.randint(1, 3), plain=rng.random() < 0.5)),
     ("429 without Retry-After", lambda rng: Throttle(None, plain=rng.random() < 0.5)),
@@ -70,7 +73,7 @@ _DRAWN: Final[dict[Sort, tuple[tuple[str, Callable[[Random], Fault]], ...]]] = {
     "watch": (
         *_ANY,
         *_READS,
-        ("cut, as if at the end", lambda rng: Cut(_somewhere(rng), clean=True)),
+        ("cut, as if at the end", lambda rng: Cut(_random_position(rng), clean=True)),
         ("410 in the stream", lambda _: Expire()),
         ("410 as HTTP, Gone", lambda _: Expire("http-gone")),
         ("an ERROR event", lambda rng: ErrorEvent(rng.choice((400, 403, 500, 504)))),
@@ -95,7 +98,7 @@ _BREAKING: Final = frozenset(("cut", "half-open", "cut, as if at the end"))
 _ALONE: Final = frozenset(("connection refused", "a lost response"))  # after these there is no response
 
 
-def _somewhere(rng: Random) -> int:
+def _random_position(rng: Random) -> int:
     """Return a position in a body: small positions as often as large ones."""
     return rng.randrange(1 << rng.randrange(12))
 

@@ -190,7 +190,7 @@ class Replica(Program):
             )
         self.running.add(run_key)
         try:
-            await self._trouble()
+            await self._cause_handler_faults()
             action: Action = await work
             work = None
         finally:
@@ -200,7 +200,7 @@ class Replica(Program):
         self.reconciled_versions[run_key] = obj.metadata.resource_version
         return action
 
-    async def _trouble(self) -> None:
+    async def _cause_handler_faults(self) -> None:
         trial, now = self.trial, self.trial.time
         if now < trial.slow_until and not trial.calm:
             trial.count("slow handlers")

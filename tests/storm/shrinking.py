@@ -49,16 +49,16 @@ def shrink(
         shorter = [planned for planned in best.plan.events if planned.time < end]
         if end < best.plan.duration and fails(replace(best.plan, duration=end, events=tuple(shorter))):
             break
-    _fewer(best.plan.events, lambda events: fails(replace(best.plan, events=tuple(events))))
-    _fewer(best.struck, lambda faults: fails(replace(best.plan, only=frozenset(faults))))
+    _remove_parts(best.plan.events, lambda events: fails(replace(best.plan, events=tuple(events))))
+    _remove_parts(best.struck, lambda faults: fails(replace(best.plan, only=frozenset(faults))))
     for users in range(best.plan.users):
         if fails(replace(best.plan, users=users)):
             break
-    _fewer(best.plan.events, lambda events: fails(replace(best.plan, events=tuple(events))))
+    _remove_parts(best.plan.events, lambda events: fails(replace(best.plan, events=tuple(events))))
     return play(best.plan, keep=True)
 
 
-def _fewer(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> None:
+def _remove_parts(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> None:
     """Omit halves, then quarters, and so on, as long as the run still fails (Zeller's ddmin)."""
     size = max(1, len(items) // 2)
     while items:

@@ -266,7 +266,7 @@ def line(name: str, *, labels: bool) -> bytes:
 
 @settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30), st.data())
-def test_events_come_in_the_order_of_their_lines(
+def test_events_are_returned_in_the_order_of_their_lines(
     shapes: list[tuple[bool, bool]], data: st.DataObject
 ) -> None:
     stream = b"".join(

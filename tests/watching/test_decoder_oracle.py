@@ -116,7 +116,7 @@ def comparable(event: Any, shuffle: Shuffle) -> Any:
 @pytest.mark.parametrize("mode", ["strict", "checked", "lazy"])
 @settings(max_examples=examples(60))
 @given(st.data())
-def test_the_fast_decoder_reads_what_the_plain_one_reads(mode: str, depth: str, data: st.DataObject) -> None:
+def test_the_fast_decoder_agrees_with_the_plain_decoder(mode: str, depth: str, data: st.DataObject) -> None:
     kind: Any = data.draw(kinds)
     stream = data.draw(streams(kind))
     types = {"kind": kind, "metadata": kp.Metadata[kind], "dynamic": kp.Dynamic}

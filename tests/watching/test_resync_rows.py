@@ -146,7 +146,7 @@ def test_r_12_list_then_watch_or_one_streaming_list() -> None:
 
 
 @pytest.mark.parametrize("failure", [GONE, DOWN, REFUSED, Garbled("half a line"), Closed()])
-def test_r_13_after_a_failure_the_next_list_makes_the_store_what_the_server_has(failure: Any) -> None:
+def test_r_13_after_a_failure_the_next_list_makes_the_store_equal_to_the_server(failure: Any) -> None:
     driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[added("c", 3)]], 5.0, failure))
     driver.step(Refreshed())
     driver.respond(Page(9, [book("b", 1), book("c", 7)]))
@@ -509,7 +509,7 @@ def test_rw_04_and_rw_08_an_expired_version_ends_the_watch_and_is_reported() -> 
         assert (type(driver.state), driver.planned, driver.open) == (Ended, None, False)
 
 
-def test_rw_06_and_rw_07_only_what_is_newer_is_delivered() -> None:
+def test_rw_06_and_rw_07_only_newer_events_are_delivered() -> None:
     driver = follow(Stream([[added("a", 1), added("b", 2), added("c", 3)]], end=None), version="2")
     assert names(driver) == ["c"]
     newest = follow(Stream([[added("a", 1)]], end=None), version="2")
@@ -541,7 +541,7 @@ def test_rw_15_after_a_clean_end_the_event_has_been_delivered_once() -> None:
 
 
 @pytest.mark.parametrize("versions", [[2, 3, 4], [5, 70, 71], [1002, 1003, 5000]])
-def test_rw_16_and_rw_17_and_rw_18_each_event_comes_once_and_in_order(versions: list[int]) -> None:
+def test_rw_16_and_rw_17_and_rw_18_each_event_is_delivered_once_and_in_order(versions: list[int]) -> None:
     driver = follow(*[Stream([[added(f"a{v}", v)]]) for v in versions])
     assert names(driver) == [f"a{v}" for v in versions]
 
@@ -553,7 +553,7 @@ def test_rw_19_and_rw_20_events_that_a_server_repeats_after_a_restart_are_skippe
     assert names(driver) == ["a", "b", "c"]
 
 
-def test_rw_21_several_events_a_stream_come_once_each() -> None:
+def test_rw_21_several_events_of_a_stream_are_delivered_once_each() -> None:
     driver = follow(
         Stream([[added("a", 2), added("b", 2)]]),
         Stream([[added("b", 2), added("c", 3), added("d", 3)]]),

@@ -177,7 +177,7 @@ def test_a_long_regular_stream_does_not_allow_a_larger_bomb() -> None:
 
 
 def test_a_stream_of_days_is_not_limited_in_total() -> None:
-    # Forty to one without an end: each piece adds more allowance than it uses, so that a later dense piece is
+    # Each piece inflates forty-fold without an end: the allowance grows, so that a later dense piece is
     # allowed.
     inflater = Inflater(max_size=1 << 20)
     event = gzip.compress(b"x" * 4_000 + bytes(range(256)))

@@ -57,7 +57,7 @@ def test_an_evicted_pod_reports_the_reason_and_has_its_grace_period() -> None:
     assert rig.cluster.get("v1/Pod", "a") is None
 
 
-def test_a_dry_run_evicts_nobody() -> None:
+def test_a_dry_run_evicts_no_pod() -> None:
     rig = running("a")
     version = rig.cluster.version
     assert evict(rig, "a", query="?dryRun=All")[0] == 201

@@ -103,7 +103,7 @@ def test_a_container_that_exits_is_restarted_and_backs_off() -> None:
     [("Never", 0, "Succeeded", 0), ("Never", 1, "Failed", 0), ("OnFailure", 0, "Succeeded", 0),
      ("OnFailure", 1, "Running", 1), ("Always", 0, "Running", 1), ("Always", 1, "Running", 1)],
 )  # fmt: skip
-def test_the_restart_policy_decides_what_follows_an_exit(
+def test_the_restart_policy_determines_the_state_after_an_exit(
     policy: str, code: int, phase: str, restarts: int
 ) -> None:
     rig = Rig()

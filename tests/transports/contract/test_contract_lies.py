@@ -78,7 +78,7 @@ LIES: Final[dict[str, Callable[[int], bytes]]] = {
 }
 
 
-def lying(next_page: str, requests: list[ReceivedRequest]) -> Script:
+def serve_endless_list(next_page: str, requests: list[ReceivedRequest]) -> Script:
     """Serve pages without an end, but a complete list for a request without a limit. A watch stays open."""
 
     async def script(peer: Peer) -> None:
@@ -104,7 +104,7 @@ def test_an_endless_list_in_pages_is_refused(rig: Rig, serve: Serve, next_page: 
         return [name async for names in client.pages() for name in names]
 
     with pytest.raises(kp.RemoteProtocolError, match=r"token|page|version"):
-        with_client(rig, connection_to(serve(lying(next_page, requests))), body)
+        with_client(rig, connection_to(serve(serve_endless_list(next_page, requests))), body)
     assert len(requests) <= 12
     assert max(len(request.target) for request in requests) < 1000
 
@@ -121,6 +121,6 @@ def test_a_cache_requests_an_endless_list_without_pages(rig: Rig, serve: Serve, 
             await books.wait_synced(timeout=BOUND)
             return books.keys()
 
-    assert rig.run(connection_to(serve(lying(next_page, requests))), body) == ["moby", "typee"]
+    assert rig.run(connection_to(serve(serve_endless_list(next_page, requests))), body) == ["moby", "typee"]
     assert len(requests) <= 13
     assert max(len(request.target) for request in requests) < 1000

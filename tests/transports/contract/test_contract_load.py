@@ -22,7 +22,7 @@ WATCHES: Final = 1000
 FEWER: Final = 200
 
 
-def test_a_thousand_watches_are_open_at_once(
+def test_a_thousand_watches_are_open_at_the_same_time_on_each_transport(
     rig: Rig, serve: Serve, gate: Gate, pytestconfig: pytest.Config
 ) -> None:
     async def script(peer: Peer) -> None:

@@ -81,7 +81,7 @@ def test_a_request_is_checked_when_it_has_a_connection(rig: Rig) -> None:
         fetch_once(rig, Connection(server=f"http://127.0.0.1:{port}"), replace(post(), check=too_late))
 
 
-def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> None:
+def test_two_concurrent_exchanges_have_two_connections(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes()))
 
     async def nested(transport: Transport) -> None:
@@ -92,7 +92,7 @@ def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> N
     assert [request.connection for request in server.requests] == [0, 1]
 
 
-def test_leaving_a_response_unread_closes_its_connection_at_once(rig: Rig, serve: Serve) -> None:
+def test_an_unread_response_immediately_closes_its_connection(rig: Rig, serve: Serve) -> None:
     server = serve(responding(chunked(HELLO, end=False)))
 
     async def leave(transport: Transport) -> None:
@@ -180,7 +180,7 @@ def test_rq_22_the_body_of_each_retried_response_is_read_and_closed_once(rig: Ri
 BOOK: Final = response_bytes(b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}')
 
 
-def leaving(farewell: str) -> Script:
+def close_after_response(farewell: str) -> Script:
     """Respond once, read the second request, and close with this farewell."""
 
     async def script(peer: Peer) -> None:
@@ -198,7 +198,7 @@ def test_rq_23_a_get_on_a_stale_connection_is_sent_again(
     rig: Rig, serve: Serve, method: str, farewell: str
 ) -> None:
     other = response_bytes(b"" if method == "HEAD" else HELLO)
-    server = serve(in_turn(leaving(farewell), responding(other)))
+    server = serve(in_turn(close_after_response(farewell), responding(other)))
 
     async def twice(transport: Transport) -> int:
         await fetch(transport, get("/1"))
@@ -217,7 +217,7 @@ def test_rq_23_a_get_on_a_stale_connection_is_sent_again(
 def test_rq_23_a_write_on_a_stale_connection_is_not_sent_again(
     rig: Rig, serve: Serve, method: str, farewell: str
 ) -> None:
-    server = serve(in_turn(leaving(farewell), responding(response_bytes())))
+    server = serve(in_turn(close_after_response(farewell), responding(response_bytes())))
 
     async def twice(transport: Transport) -> None:
         await fetch(transport, get("/1"))
@@ -229,7 +229,7 @@ def test_rq_23_a_write_on_a_stale_connection_is_not_sent_again(
 
 
 def test_there_is_no_third_attempt(rig: Rig, serve: Serve) -> None:
-    server = serve(in_turn(leaving("close"), sending(b"", then="close")))
+    server = serve(in_turn(close_after_response("close"), sending(b"", then="close")))
 
     async def twice(transport: Transport) -> None:
         await fetch(transport, get("/1"))

@@ -25,7 +25,7 @@ def test_a_connection_exists_until_both_kernels_have_closed_it(first: str) -> No
             assert not has_connection(port)
 
 
-def test_a_system_that_cannot_be_asked_for_its_connections_is_recognized(
+def test_a_system_without_a_list_of_connections_is_recognized(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert has_tcp_diag()

@@ -31,7 +31,7 @@ test_a_silent_server_times_out = failures.test_a_server_that_falls_silent_times_
 test_a_half_open_peer_times_out = failures.test_a_half_open_peer_times_out
 test_a_connection_is_reused_for_ten_requests = pooling.test_a_connection_is_reused_for_ten_requests
 test_an_unread_response_closes_its_connection = (
-    pooling.test_leaving_a_response_unread_closes_its_connection_at_once
+    pooling.test_an_unread_response_immediately_closes_its_connection
 )
 test_an_error_of_the_caller_propagates = (
     pooling.test_an_error_of_the_caller_propagates_and_closes_the_connection

@@ -195,7 +195,7 @@ def test_any_bytes_are_a_request_or_are_refused_with_a_status(data: bytes) -> No
         (200, (("Warning", '299 - "ü"'),), b"x" * 100_000),
     ],
 )
-def test_the_client_reads_what_the_server_writes(
+def test_the_client_reads_the_responses_of_the_server(
     method: str, status: int, headers: tuple[tuple[str, str], ...], body: bytes
 ) -> None:
     server, client = ServerConnection(), Exchange(RawRequest(method, "/x", (("Host", "h"),)))

@@ -392,14 +392,14 @@ def test_on_asyncio_the_next_address_is_tried_while_another_is_silent(
         async with opened(opener, Connection(server="http://two.example")) as transport:
             assert await body_of(transport) == b"hello"
 
-    with served(answer_once) as listening, full_house() as silent:
+    with served(answer_once) as listening, address_with_full_queue() as silent:
         addresses = ((socket.AF_INET, silent), (socket.AF_INET, listening.getsockname()))
         monkeypatch.setattr(socket, "getaddrinfo", resolve(*addresses))
         on("asyncio", main)
 
 
 @contextmanager
-def full_house() -> Generator[Any]:
+def address_with_full_queue() -> Generator[Any]:
     """Yield an address that neither accepts nor refuses: its queue is full."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -427,7 +427,7 @@ def test_on_asyncio_the_reason_is_reported_if_every_address_refuses(monkeypatch:
     on("asyncio", main)
 
 
-def test_on_asyncio_two_addresses_that_accept_at_once_leave_one_socket(
+def test_on_asyncio_two_addresses_that_accept_concurrently_leave_a_single_socket(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(_: Opener) -> None:
