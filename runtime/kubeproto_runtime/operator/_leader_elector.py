@@ -107,7 +107,7 @@ class LeaderElector:
     def _reset(self) -> None:
         self._standby = anyio.CancelScope()
         self._fatal: BaseException | None = None  # raised by `on_leader`
-        self._logged_failure = ""
+        self._logged_failures: dict[type[_Send], str] = {}
         self._state: election.State = election.begin(self._candidate)
         self._leads_until: float | None = None
         self._holds_until = -inf  # the end of the last term, unless another process has taken the lease
@@ -284,34 +284,39 @@ class LeaderElector:
             match planned:
                 case election.SendGet():
                     return election.LeaseRead(
-                        await self._call(self._api.get(self._candidate.lease.metadata.name))
+                        await self._call(planned, self._api.get(self._candidate.lease.metadata.name))
                     )
                 case election.SendCreate():
                     return election.LeaseWritten(
-                        await self._call(self._api.create(planned.body(self._client.wall_clock())))
+                        await self._call(planned, self._api.create(planned.body(self._client.wall_clock())))
                     )
                 case election.SendUpdate():
                     return election.LeaseWritten(
-                        await self._call(self._api.replace(planned.body(self._client.wall_clock())))
+                        await self._call(planned, self._api.replace(planned.body(self._client.wall_clock())))
                     )
         except OUTCOMES as error:
-            self._log_failure(error)
+            self._log_failure(planned, error)
             return election.Failed(outcome_of(error))
 
-    async def _call(self, request: Request[Lease]) -> Lease:
+    async def _call(self, planned: _Send, request: Request[Lease]) -> Lease:
         lease = (await self._client.call(request)).value
-        self._logged_failure = ""
+        self._logged_failures.pop(type(planned), None)
         return lease
 
-    def _log_failure(self, error: Exception) -> None:
-        """Log a failed request: a warning for the first of several in a row with the same reason."""
+    def _log_failure(self, planned: _Send, error: Exception) -> None:
+        """Log a failed request: a warning for the first of several in a row with the same reason.
+
+        Reads and writes are counted separately: between two failed writes, a candidate reads the lease.
+        """
         reason = error_text(error)
         # Another candidate was faster, or the lease does not exist yet.
         usual = isinstance(error, AlreadyExists | Conflict | NotFound)
-        level = logging.DEBUG if usual or reason == self._logged_failure else logging.WARNING
+        level = (
+            logging.DEBUG if usual or reason == self._logged_failures.get(type(planned)) else logging.WARNING
+        )
         _log.log(level, "%r: the lease could not be read or written: %s", self, reason)
         if not usual:
-            self._logged_failure = reason
+            self._logged_failures[type(planned)] = reason
 
     def _advance(self, event: election.Event) -> None:
         self._state, actions = election.step(self._state, event, self.clock.now())
