@@ -33,6 +33,7 @@ from ..calls._outcome_errors import OUTCOMES, outcome_of
 from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
 from ..tasks._error_texts import error_text, log_failure
+from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import failures, supervise
 from ._lease_candidate import CoordinatedElection, keep_candidacy
 from ._lease_clocks import LoopClock, MonotonicClock, default_clock
@@ -108,6 +109,7 @@ class LeaderElector:
         self._standby = anyio.CancelScope()
         self._fatal: BaseException | None = None  # raised by `on_leader`
         self._logged_failures: dict[type[_Send], str] = {}
+        self._lines = LoggedLines()
         self._state: election.State = election.begin(self._candidate)
         self._leads_until: float | None = None
         self._holds_until = -inf  # the end of the last term, unless another process has taken the lease
@@ -311,9 +313,8 @@ class LeaderElector:
         reason = error_text(error)
         # Another candidate was faster, or the lease does not exist yet.
         usual = isinstance(error, AlreadyExists | Conflict | NotFound)
-        level = (
-            logging.DEBUG if usual or reason == self._logged_failures.get(type(planned)) else logging.WARNING
-        )
+        is_known = usual or reason == self._logged_failures.get(type(planned))
+        level = logging.DEBUG if is_known else self._lines.level(logging.WARNING, reason, self.clock.now())
         _log.log(level, "%r: the lease could not be read or written: %s", self, reason)
         if not usual:
             self._logged_failures[type(planned)] = reason
