@@ -291,6 +291,7 @@ class Recorder:
     def _take_token(self, identity: EventKey, now: float) -> bool:
         full_at = RATE_PER_OBJECT.refill(self._buckets.get(identity, now), now)
         if RATE_PER_OBJECT.next_at(full_at) > now:
+            self._buckets.move_to_end(identity)  # it is in use: without it, the object would get a new burst
             return False
         self._buckets[identity] = RATE_PER_OBJECT.take(full_at)
         self._buckets.move_to_end(identity)

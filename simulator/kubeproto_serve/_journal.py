@@ -60,11 +60,13 @@ class Journal:
         cluster.on_change = self._pending.append
 
     def commit(self) -> None:
-        """Write the changes since the last commit in a transaction."""
+        """Write the changes since the last commit in a transaction.
+
+        If it fails, for example because the disk is full, the next commit writes these changes as well.
+        """
         if not self._pending:
             return
-        changes, self._pending = self._pending, []
-        self._cluster.on_change = self._pending.append
+        changes = self._pending.copy()
         execute = self._database.execute
         execute("BEGIN")
         try:
@@ -74,10 +76,12 @@ class Journal:
                 else:
                     execute(_PUT, (change.resource, change.key, change.version, change.data))
             self._write_cluster()
+            execute("COMMIT")
         except BaseException:
-            execute("ROLLBACK")
+            if self._database.in_transaction:
+                execute("ROLLBACK")
             raise
-        execute("COMMIT")
+        del self._pending[: len(changes)]
 
     def close(self) -> None:
         """Commit the remaining changes, and release the folder."""

@@ -221,6 +221,15 @@ def test_e_06_an_object_gets_25_events_immediately_and_then_one_per_300_seconds(
     assert (scene.recorder.suppressed, len(scene.recorder._sending)) == (7, 0)
 
 
+def test_e_06_an_object_that_records_often_gets_no_new_burst_because_of_others() -> None:
+    scene = Scene()
+    for _ in range(25):
+        scene.record(config("hot"))
+    for number in range(4200):  # more objects than a recorder remembers
+        scene.record(config(f"c{number}"))
+        assert not scene.record(config("hot"), reason=f"R{number}")
+
+
 def test_e_06_suppressed_occurrences_are_counted_and_reported_with_the_next() -> None:
     scene = Scene()
     for _ in range(40):

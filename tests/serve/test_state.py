@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import sqlite3
 import sys
@@ -78,6 +79,30 @@ def test_a_server_that_is_killed_before_the_first_write_has_stored_its_objects(t
             assert second.get("v1/Namespace", "default", "") == first.get("v1/Namespace", "default", "")
 
     anyio.run(main)
+
+
+def test_changes_that_could_not_be_written_are_written_when_the_server_ends(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    async def main() -> None:
+        cluster = sim.Cluster()
+        async with serve(cluster, state=tmp_path):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))  # as if the disk were full
+            try:
+                cluster.put(config_map("a"))
+                await anyio.sleep_forever()
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    with pytest.RaisesGroup(sqlite3.OperationalError):
+        anyio.run(main)
+
+    async def restart() -> None:
+        cluster = sim.Cluster()
+        async with serve(cluster, state=tmp_path):
+            assert cluster.get("v1/ConfigMap", "a") is not None
+
+    anyio.run(restart)
 
 
 def test_only_a_single_server_uses_a_folder_at_a_time(tmp_path: Path) -> None:
