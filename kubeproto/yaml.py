@@ -290,7 +290,7 @@ def _plain(text: str, line: int) -> Any:
     if text[0] not in "+-.0123456789":
         return text
     if re.fullmatch(_NOT_JSON, text):
-        raise YamlError(f"{text} is not a number of JSON", line)
+        raise YamlError(f"{text} is not a valid JSON number", line)
     # Behind a leading point Go's library takes an underscore only between two digits.
     digits = re.sub("(?<=[0-9])_(?=[0-9])" if text[0] == "." else "_", "", text)
     if re.fullmatch(_INT, digits):

@@ -104,7 +104,7 @@ def first_gap(setting: Setting) -> Contest:
 
 
 def storm(setting: Setting) -> Contest:
-    """Measure the CPU seconds until fifty caches that expire at the same time are in step again."""
+    """Measure the CPU seconds until fifty caches that expire at the same time are in sync again."""
     objects = books(setting.size(1_000, quick=200), SEED)
     gaps: list[float] = []
 

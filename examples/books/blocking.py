@@ -24,7 +24,7 @@ def report(client: BlockingClient, write: Callable[[str], object] = print) -> No
 
 
 def main() -> None:
-    """Follow the cluster of kubectl, until Ctrl-C."""
+    """Follow kubectl's current cluster, until Ctrl-C."""
     with connect_blocking() as client:
         report(client)
 

@@ -31,7 +31,7 @@ def deployed(client: Client) -> ProgramDescription:
 
 
 async def main() -> None:
-    """Follow the cluster of kubectl, until Ctrl-C."""
+    """Follow kubectl's current cluster, until Ctrl-C."""
     async with connect() as client:
         await report(client)
 

@@ -105,7 +105,7 @@ def deployed(client: Client) -> Operator:
 
 
 async def main(port: int | None) -> None:
-    """Run on the cluster of kubectl."""
+    """Run on kubectl's current cluster."""
     async with connect() as client:
         await operator(client, port=port).run()
 

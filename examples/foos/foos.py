@@ -118,7 +118,7 @@ async def healthy(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     """Report whether a state is available, even an old state while the server is unreachable."""
     status = request.app.state.foos.cache.sync_status
-    return PlainTextResponse(f"{status.reason or 'in step'}\n", 200 if status.synced else 503)
+    return PlainTextResponse(f"{status.reason or 'in sync'}\n", 200 if status.synced else 503)
 
 
 def application(connected: AbstractAsyncContextManager[Client], namespace: str = "") -> Starlette:

@@ -187,7 +187,7 @@ def deployed(client: Client, *, port: int = 8080, webhook_port: int = 9443) -> O
 
 
 async def operate(options: argparse.Namespace) -> None:
-    """Run on the cluster of kubectl, until SIGTERM."""
+    """Run on kubectl's current cluster, until SIGTERM."""
     async with connect() as client:
         if options.in_cluster:
             port = 8080 if options.port is None else options.port

@@ -24,7 +24,7 @@ async def inform(client: Client, write: Callable[[str], object] = print) -> None
                         names.discard(book.metadata.name)
                     write(f"{book.metadata.name} is gone")
                 case kp.Bookmark():
-                    write(f"in step: {sum(map(len, by_author.values()))} books of {len(by_author)} authors")
+                    write(f"in sync: {sum(map(len, by_author.values()))} books of {len(by_author)} authors")
                 case kp.Malformed(_, error):
                     write(f"skipped: {error}")
                 case resync.SyncFailure(source=subject, text=text):

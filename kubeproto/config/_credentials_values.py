@@ -114,7 +114,7 @@ class PluginExited(ConcealingStruct, frozen=True):
 
 
 class PluginMissing(Struct, frozen=True):
-    """The program of the plugin does not exist."""
+    """The executable of the plugin was not found."""
 
 
 class Responded(ConcealingStruct, frozen=True):

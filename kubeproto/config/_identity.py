@@ -2,7 +2,7 @@
 
 Conflicting settings are resolved as kubectl resolves them. A client certificate can be combined with
 anything. A token takes precedence over a token file, and either, like a password or a certificate, over a
-plugin. A password and a token, or a plugin and an auth-provider, exclude each other.
+plugin. A password and a token, or a plugin and an auth-provider, are mutually exclusive.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Kubeconfig(ConcealingStruct, frozen=True, kw_only=True):
 
         `path` is that of the file: relative paths are resolved against it, and errors name it.
         """
-        content = ConcealedBytes(content)  # tracebacks show variables
+        content = ConcealedBytes(content)  # keeps the secret out of the variables of a frame
         result = _parse(content, path)
         if isinstance(result, str):
             raise ConfigError(result)
@@ -76,7 +76,7 @@ class Kubeconfig(ConcealingStruct, frozen=True, kw_only=True):
 
     @classmethod
     def merge(cls, configs: Sequence[Kubeconfig]) -> Kubeconfig:
-        """Return several kubeconfigs merged: of entries with the same name the first is used."""
+        """Merge several kubeconfigs; the first entry with a name wins."""
         if len(configs) == 1:
             return configs[0]
         documents = [_resolve_paths(msgspec.json.decode(config.document), config.path) for config in configs]
@@ -201,7 +201,7 @@ def _make_kubeconfig(document: dict[str, Any], path: str) -> Kubeconfig:
 
 
 def _merge_documents(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the merged documents; list entries with equal names are the same."""
+    """Return the merged documents; of list entries with the same name, the first wins."""
     merged: dict[str, Any] = {}
     for document in documents:
         for key, value in document.items():

@@ -1,7 +1,7 @@
 """`Oidc`: an OpenID Connect token that is renewed at the identity provider that issued it.
 
 A renewal takes two requests: the first returns the provider's token endpoint, which then exchanges the
-refresh token. Both go to another host than the API server, on a separate connection. Providers may replace
+refresh token. Both go to a host other than the API server, on a separate connection. Providers may replace
 the refresh token each time; then the old refresh token is no longer valid.
 """
 
@@ -150,7 +150,7 @@ def token_expiry(token: str) -> float | None:
     try:
         payload = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         return msgspec.json.decode(payload, type=_Claims).exp
-    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors; JSON may be nested without end
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors; JSON may be arbitrarily deep
         return None
 
 

@@ -93,7 +93,7 @@ def exec_info(plugin: Plugin, *, interactive: bool) -> str:
 
 def read_output(stdout: bytes, plugin: Plugin) -> tuple[Credentials, float | None]:
     """Return the credentials that a plugin printed, and when they expire. Errors never quote the output."""
-    stdout = ConcealedBytes(stdout)  # tracebacks show variables
+    stdout = ConcealedBytes(stdout)  # keeps the secret out of the variables of a frame
     result = _read_output(stdout, plugin)
     if isinstance(result, str):
         raise CredentialsError(result)

@@ -33,7 +33,7 @@ class Url(ConcealingStruct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The host for other machines, without a zone, which is valid on this machine only."""
+        """The host without its IPv6 zone, which has a meaning on this machine only."""
         return self.host.partition("%")[0]
 
     @property
@@ -81,7 +81,7 @@ def parse_proxy_url(url: str) -> Url:
 
 
 def is_host_name(host: str) -> bool:
-    """Return whether resolver and TLS accept a name; Python raises `UnicodeError` for other names."""
+    """Return whether the resolver and TLS accept a name; Python raises `UnicodeError` for other names."""
     if ":" in host:
         return True  # an IPv6 address, which is checked elsewhere
     return len(host) <= 253 and all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
@@ -102,7 +102,7 @@ def _parse(url: ConcealedUrl, name: str, schemes: tuple[str, ...]) -> Url:
 
 
 def _find_problem(url: str, schemes: tuple[str, ...]) -> str:
-    """Return the problem of a URL, or "". It raises nothing: tracebacks would show the variables."""
+    """Return what is wrong with a URL, or "". Does not raise: tracebacks would show the variables."""
     # urlsplit drops line breaks and accepts spaces, so that a URL could have two meanings.
     if not url.isascii() or not url.isprintable() or " " in url:
         return "has a space, a control character or a character beyond ASCII: escape it"

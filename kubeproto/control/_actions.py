@@ -1,4 +1,4 @@
-"""What a reconcile returns when it succeeds: when it is called again."""
+"""The result of a successful reconcile: when to run it next."""
 
 from __future__ import annotations
 

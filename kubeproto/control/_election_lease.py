@@ -102,7 +102,7 @@ def observe_lease(context: ObservedLease, lease: Lease, now: float) -> tuple[Obs
     leader, previous = holder_of(lease), context.lease
     same = lease.spec == previous.spec
     if same and leader and lease.spec.renew_time is None:
-        # A holder whose time was left out by `read_lease` renews a spec that looks the same each time.
+        # `read_lease` drops an invalid renewTime, so a renewal leaves the spec equal: compare the versions.
         same = lease.metadata.resource_version == previous.metadata.resource_version
     since = context.since if same else now
     reports = () if leader == context.leader else (ReportLeader(leader),)

@@ -75,7 +75,7 @@ def event_name(object_name: str, time: MicroTime, number: int) -> str:
 
 
 def check_event_field(field: str, text: str) -> str:
-    """Return an action, a reason or an instance; raise ValueError for a text that every server refuses."""
+    """Return an action, a reason or an instance; raise ValueError if every server would reject it."""
     if not 0 < len(text.encode()) <= _MAX_FIELD:
         raise ValueError(f"the {field} of an Event must have 1 to {_MAX_FIELD} bytes: {text[:200]!r}")
     return text

@@ -131,7 +131,7 @@ class Recorder:
     """
 
     def __init__(self, kind: type[Event], *, controller: str, instance: str) -> None:
-        """Raise ValueError for a controller that is not a qualified name, or a bad instance."""
+        """Raise ValueError if the controller is not a qualified name, or the instance is invalid."""
         check_label_key(controller)
         self._kind = kind
         self._controller = controller

@@ -35,7 +35,8 @@ FindEntry: TypeAlias = Callable[[str], CachedObject | None]
 
 Key = TypeVar("Key", bound=Hashable)
 
-# Seconds. A watch delivers a write within milliseconds; a slower cache lags by minutes.
+# Seconds. A watch delivers a write within milliseconds. If it takes longer, the cache is usually minutes
+# behind, and waiting is pointless.
 MAX_WAIT: Final = 1.0
 
 

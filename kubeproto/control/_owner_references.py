@@ -38,7 +38,7 @@ def owner_reference(
 
 
 def is_controlled_by(dependent: KubeObject, owner: KubeObject) -> bool:
-    """Return whether the owner controls the object, by uid: an earlier owner of that name does not."""
+    """Return whether the owner controls the object, by uid: a deleted owner of that name does not count."""
     references = dependent.metadata.owner_references
     return any(reference.controller and reference.uid == owner.metadata.uid for reference in references)
 

@@ -100,7 +100,7 @@ class Chain(Struct, frozen=True):
 
 
 class Begin(Struct, frozen=True):
-    """Make an authority and a leaf: the present certificates cannot be used."""
+    """Make an authority and a leaf: the current certificates are unusable."""
 
 
 class AddAuthority(Struct, frozen=True):

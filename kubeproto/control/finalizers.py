@@ -3,7 +3,7 @@
 ::
 
     finalizer   deleting   decide
-       no          no      AddFinalizer   its patch, and nothing else: the resulting change calls again
+       no          no      AddFinalizer   its patch only: the resulting watch event triggers the next run
        yes         no      Reconcile
        yes         yes     CleanUp        clean up, and after success its patch
        no          yes     Ignore         other finalizers remain, or it is deleted

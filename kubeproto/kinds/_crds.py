@@ -103,7 +103,7 @@ class _Draft:
         )
 
     def _choose_base(self, fields: dict[str, SourceField]) -> tuple[str, dict[str, SourceField]]:
-        """Return the base, `Object[Spec, Status]` if every object has a spec, and the other fields."""
+        """Return the base class, `Object[Spec, Status]` if a spec is required, and the remaining fields."""
         spec = fields.get("spec")
         if spec is None or not (spec.required or self._may_be_empty(spec.type)):
             return _DEFAULT_BASE, fields

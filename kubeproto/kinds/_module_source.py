@@ -84,7 +84,7 @@ def import_line(module: str, names: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a string literal in double quotes: JSON's are valid in Python."""
+    """Return a string literal in double quotes: a JSON string is also valid Python."""
     return msgspec.json.encode(text).decode()
 
 

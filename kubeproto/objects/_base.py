@@ -195,7 +195,7 @@ class KubeMeta(FieldsMeta):
             type.__setattr__(cls, "resource", resource)
             type.__setattr__(cls, "definition", definition)
         elif definition is not None:
-            raise TypeError(f"class {name}: a definition needs a group and a version beside it")
+            raise TypeError(f"class {name}: definition= also requires group= and version=")
         return cls
 
     @property

@@ -312,7 +312,7 @@ def _encode_checked(value: Any, name: str = "") -> bytes:
 
 
 def _without_nones(value: Any) -> Any:
-    """Return the value without None in fields that have another default. A null in a dict is intended."""
+    """Drop None from fields whose default is not None; keep null inside dicts."""
     if isinstance(value, Struct):
         fields, defaults = value.__struct_fields__, value.__struct_defaults__
         optional = fields[len(fields) - len(defaults) :]

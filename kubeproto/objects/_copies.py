@@ -63,7 +63,7 @@ def reduce_plain(obj: Struct, protocol: int) -> Any:
 
 
 def restore_plain(plain: type[T], state: bytes) -> T:
-    """Return the object of a pickle."""
+    """Rebuild the object when it is unpickled."""
     return plain(**unpickle_fields(state))
 
 

@@ -25,8 +25,7 @@ def refuse_naive_times(value: Any, name: str) -> None:
     path = _find(value)
     if path is not None:
         raise NaiveTime(
-            f"{name}: {path.removeprefix('.') or 'it'} has no time zone, so it names no instant; use"
-            " datetime.now(UTC)"
+            f"{name}: {path.removeprefix('.') or 'it'} is naive (no time zone); use datetime.now(UTC)"
         )
 
 

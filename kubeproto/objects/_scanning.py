@@ -131,7 +131,7 @@ _NULL: Final = Raw(b"null")
 
 
 class Source:
-    """The text of an object, its members and those of its metadata. No encoder accepts it as a value."""
+    """The JSON text of an object, its raw members and those of its metadata. Deliberately not encodable."""
 
     __slots__ = ("members", "metadata", "text")
 

@@ -116,5 +116,5 @@ def _is_same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_is_same(a[key], b[key]) for key in a)
     if is_list(a) and is_list(b):
         return len(a) == len(b) and all(map(_is_same, a, b))
-    # Two numbers are compared as strings.
+    # The server compares the text of numbers: 1 and 1.0 differ.
     return type(a) is type(b) and bool(a == b)

@@ -67,4 +67,4 @@ def _to_utc(time: _Time) -> _Time:
 
 def _refuse_naive(time: datetime.datetime) -> None:
     if time.utcoffset() is None:
-        raise ValueError(f"{time.isoformat()} has no time zone, so it names no instant")
+        raise ValueError(f"{time.isoformat()} is naive (no time zone)")

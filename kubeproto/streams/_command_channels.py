@@ -31,7 +31,7 @@ V4: Final = "v4.channel.k8s.io"
 
 _STDIN, _RESIZE, _CLOSE = 0, 4, 255
 
-# The most data in a message, as in client-go. A ping can be sent between two messages.
+# The maximum payload of a message, as in client-go. A ping can be sent between two messages.
 MAX_DATA: Final = 32 * 1024
 
 # A Status is a few hundred bytes; etcd refuses larger objects.
@@ -119,11 +119,11 @@ class CommandChannels:
                 return None
 
     def close(self) -> None:
-        """The server has closed the WebSocket; an error if the exit status is missing."""
+        """Handle the end of the WebSocket; raise if no exit status has arrived."""
         if self._status and self.exited is None:
             raise RemoteProtocolError("the exit status of the command is not a Status")
         if self.exited is None:
-            raise TransportError("the server closed the connection without an exit status of the command")
+            raise TransportError("the server closed the connection without sending the command's exit status")
 
     def _receive_status(self, data: bytes) -> Exited | None:
         # Every observed server sends a single message, but the protocol allows several.

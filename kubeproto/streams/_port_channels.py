@@ -22,7 +22,7 @@ from ._command_channels import MAX_DATA, V4
 if TYPE_CHECKING:
     from ..wire import Signal, WebSocket
 
-# The bytes in the buffer of a port beyond which nothing more is read, as in kube-rs.
+# Stop reading once a port has this many buffered bytes, as kube-rs does.
 MAX_BUFFERED: Final = 1 << 20
 
 
@@ -81,7 +81,7 @@ class PortChannels:
             return data
         if data[: len(prefix)] != prefix[: len(data)]:
             raise RemoteProtocolError(
-                f"the server opens channel {channel} with another port than {self._ports[channel // 2]}"
+                f"the server opens channel {channel} for a port other than {self._ports[channel // 2]}"
             )
         self._prefixes[channel] = prefix[len(data) :]
         return data[len(prefix) :]

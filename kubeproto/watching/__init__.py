@@ -1,4 +1,4 @@
-"""Watches and lists as events: feed bytes, get events; and the machine that keeps a cache in step."""
+"""Watches and lists as events: feed bytes, get events; and the machine that keeps a cache in sync."""
 
 from typing import TYPE_CHECKING
 

@@ -138,7 +138,7 @@ class ItemReader(Generic[K]):
         resource = self._resource
         if not page.kind:
             return True
-        # A definition may give its lists any kind, which only a class knows.
+        # A CRD may choose any listKind; only the class knows it.
         definition: Definition | None = getattr(self._plain, "definition", None)
         if definition is not None and page.kind == definition.list_kind:
             return True

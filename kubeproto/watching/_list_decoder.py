@@ -31,8 +31,8 @@ _CLOSING: Final = ord("}")
 _WHITESPACE: Final = Pattern(rb"[ \t\r\n]*")
 _FIRST_KEY: Final = Pattern(rb'\{"[^"\\]*":')
 
-# An item of this size without a separator after it is unusual, or its list has another form than lists of
-# servers.
+# An item of this size without a separator after it is unusual, or the form of its list is not that of a
+# server.
 _MAX_USUAL_ITEM: Final = 1024 * 1024
 
 

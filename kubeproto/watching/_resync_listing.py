@@ -37,7 +37,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             )
 
         case Listed(), _, pager.Following() as following:
-            # The next pages take no tokens: with them, a list of many pages would get one page per second.
+            # Later pages bypass the rate limiter; otherwise a long list would get one page per second.
             send = pager.request(following, earliest=now, latest=now)
             count += event.count
             return Listing(note_activity(context, now), following, count, count), (Stage(), send)

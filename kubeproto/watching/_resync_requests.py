@@ -1,4 +1,4 @@
-"""The transitions of the resync machine: the request of each next state, and the notes in its context."""
+"""The transitions of the resync machine: what each next state requests and records."""
 
 from __future__ import annotations
 

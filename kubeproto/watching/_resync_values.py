@@ -208,7 +208,7 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """Update the snapshot by the events that have just arrived, if they are newer than `after`."""
+    """Update the snapshot with the events that have just arrived, if they are newer than `after`."""
 
     after: str = ""
 

@@ -1,4 +1,4 @@
-"""The events of a watch. The type parameter is the class of their objects, at any depth of typing."""
+"""The events of a watch. The type parameter is the class of their objects: typed, Metadata or Dynamic."""
 
 from __future__ import annotations
 

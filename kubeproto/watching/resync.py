@@ -1,4 +1,4 @@
-"""The resync machine: keeps one cache in step with the server, whatever the server and the network do.
+"""The resync machine: keeps one cache in sync with the server, whatever the server and the network do.
 
 It lists, watches, and recovers from failures. client-go calls something else a resync: a periodic delivery of
 all objects, which kubeproto does not have. The usual path is Idle, Asking, Streaming, Watching if the server

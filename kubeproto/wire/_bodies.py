@@ -25,7 +25,7 @@ from ._transport import Headers
 # limit is 4096 too.
 _MAX_LINE: Final = 4096
 
-# Trailers are read for their form alone; a server that sends any sends a checksum. h11's limit.
+# Trailers are parsed but ignored (in practice a checksum). The limit is that of h11.
 _MAX_TRAILERS: Final = 16 * 1024
 
 # 2**64 has 16 digits, but servers may pad; h11's limit too.
@@ -171,7 +171,7 @@ class ChunkedBody:
                 return
             if data[end:offset] != b"\r\n":
                 raise RemoteProtocolError(
-                    f"a chunk of the response ends in {data[end:offset]!r}, not in a line end"
+                    f"a chunk of the response ends in {data[end:offset]!r}, instead of a line ending"
                 )
             add(view[start:end])
         if length - offset >= _MAX_LINE:
@@ -214,7 +214,7 @@ def open_body(method: str, status: int, headers: Headers) -> Body:
         raise RemoteProtocolError(f"the transfer encoding of the response is {', '.join(codings)[:80]!r}")
     sizes = set(_header_values(headers, "content-length"))
     if len(sizes) > 1 or not all(size.isascii() and size.isdigit() and len(size) <= 20 for size in sizes):
-        raise RemoteProtocolError(f"the content length of the response is {', '.join(sorted(sizes))[:80]!r}")
+        raise RemoteProtocolError(f"conflicting or invalid Content-Length: {', '.join(sorted(sizes))[:80]!r}")
     if status in (204, 304) or method == "HEAD":
         return SizedBody(0)
     if codings:

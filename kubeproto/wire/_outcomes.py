@@ -195,7 +195,7 @@ def _is_unsupported(status: Status) -> bool:
 def _describe(error: Exception) -> str:
     try:
         text = str(error)
-    except Exception:  # of a transport of the user's
+    except Exception:  # an error of a third party may have a broken __str__
         text = ""
     return _to_single_line(text or type(error).__name__)
 

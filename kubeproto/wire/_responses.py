@@ -21,7 +21,7 @@ from ._inflate import inflate
 from ._secret_scrubber import SecretScrubber
 from ._transport import Headers, RawRequest
 
-# Go's client keeps as much of a foreign body; enough to recognise a proxy's page.
+# Go's client keeps this much of a non-Kubernetes response; enough to recognise a proxy's page.
 _MAX_QUOTE: Final = 2048
 
 # The limit for the inflated body of a refusal.

@@ -35,7 +35,7 @@ _SHORT: Final = 4
 
 
 class SecretScrubber:
-    """Removes the secret values of a request from texts of the server."""
+    """Removes the secret values of a request from messages of the server."""
 
     def __init__(self, request: RawRequest) -> None:
         self._fields = _confidential_fields(request.target.partition("?")[0])

@@ -60,8 +60,8 @@ class WebSocket(Protocol):
 class Upgrader(Protocol):
     """Turns a request into a WebSocket, which is closed when its context is left.
 
-    `timeout` limits the handshake, `idle` each silence of the server after it; a live server responds to the
-    pings in between. A refusal raises an `ApiError`.
+    `timeout` limits the handshake, `idle` the time between received bytes after it; a live server responds to
+    the pings in between. A refusal raises an `ApiError`.
     """
 
     def upgrade(

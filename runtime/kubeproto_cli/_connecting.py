@@ -132,7 +132,7 @@ def connection_options(
             names = [name for name in ConnectionOptions._fields if name in arguments]
             connection = ConnectionOptions(**{name: arguments.pop(name) for name in names})
             if connection.namespace and connection.all_namespaces:
-                raise click.UsageError("--namespace and --all-namespaces exclude each other")
+                raise click.UsageError("--namespace and --all-namespaces are mutually exclusive")
             return function(connection=connection, **arguments)
 
         for option in reversed(options):

@@ -53,7 +53,7 @@ class LiveRows:
     def __init__(self, client: Client, api: BoundApi[Dynamic], selectors: Selectors) -> None:
         self.api = api
         self.selectors = selectors
-        self.problem: Callable[[], str] = lambda: ""  # why the watch is not in step; empty if it is
+        self.problem: Callable[[], str] = lambda: ""  # why the watch is out of sync; empty if it is in sync
         self.table: Table | None = None
         self.rows: dict[Key, TableRow] = {}
         self.styles: dict[Key, str] = {}  # of changed rows
@@ -204,7 +204,7 @@ class LiveTable:
         return lines
 
     def _footer(self) -> str:
-        """Return the reason why a watch is not in step; empty if all watches are."""
+        """Return the reason why a watch is out of sync; empty if all watches are in sync."""
         problems = ((watch.api.resource, watch.problem()) for watch in self._watches)
         return next((f"{resource}: {problem}" for resource, problem in problems if problem), "")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The color of a container is the same in every run. Red and gray have other meanings.
 _COLORS: Final = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
-# kubectl's number of lines for each of several pods.
+# kubectl's default --tail with a selector.
 _TAIL_WITH_SELECTOR: Final = 10
 
 
@@ -101,7 +101,7 @@ def logs(connection: ConnectionOptions, **arguments: Any) -> None:
     if bool(options.target) == bool(options.selector):
         raise click.UsageError("expected either a pod or TYPE/NAME, or --selector")
     if options.since is not None and options.since_time is not None:
-        raise click.UsageError("--since and --since-time exclude each other")
+        raise click.UsageError("--since and --since-time are mutually exclusive")
     asyncio_run(_print_logs, connection, options)
 
 

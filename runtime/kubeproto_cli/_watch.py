@@ -64,7 +64,7 @@ def watch(
     arguments = parse_resources(resources)
     has_names = any(argument.names for argument in arguments)
     if has_names and (selector or field_selector):
-        raise click.UsageError("names and selectors exclude each other")
+        raise click.UsageError("names and selectors are mutually exclusive")
     if has_names and connection.all_namespaces:
         raise click.UsageError("an object cannot be watched by its name in all namespaces")
     output = output or ("table" if sys.stdout.isatty() else "jsonl")

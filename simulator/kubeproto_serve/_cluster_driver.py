@@ -122,7 +122,7 @@ class ClusterDriver:
             _log.exception("a handler of the simulated cluster failed on a message")
             conversation.close()
         finally:
-            self.wake()  # a command may now be waiting for a time
+            self.wake()  # a command may have a new wake-up time
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Advance the clock until cancelled; started when the cluster has reached real time."""

@@ -99,7 +99,7 @@ class RequestHandler:
         return self._service.driver.cluster.authorization == "AlwaysAllow"
 
     def _bearer_user(self, request: RawRequest) -> User | None:
-        """Return the user of the token of a request: a token of this port, or of the cluster."""
+        """Return the user whose token the request carries: a token of this port, or of the cluster."""
         for name, value in request.headers:
             if name.lower() == "authorization":
                 scheme, _, token = value.partition(" ")

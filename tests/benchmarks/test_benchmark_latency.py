@@ -43,7 +43,7 @@ def setting() -> Iterator[Setting]:
 
 
 def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Rounds]:
-    """Replace programs by these rounds."""
+    """Replace programs with these rounds."""
     probes: list[Rounds] = []
 
     def make(figures: list[float]) -> Callable[[Callable[[Any], float]], Probe]:

@@ -73,7 +73,7 @@ def test_timestamps_are_printed_on_request(cli: CommandLine, nodes: sim.Nodes) -
     [
         ("logs web-1 --previous", 1, 'previous terminated container "app" in pod "web-1" not found'),
         ("logs none", 1, 'pods "none" not found'),
-        ("logs web-1 --since 5m --since-time 2030-01-01T00:00:00Z", 2, "exclude each other"),
+        ("logs web-1 --since 5m --since-time 2030-01-01T00:00:00Z", 2, "are mutually exclusive"),
         ("logs web-1 --since-time 2030-01-01", 2, "'2030-01-01' is not an RFC 3339 time"),
         ("logs web-1 --limit-bytes 0", 2, "0 is not in the range x>=1"),
         ("logs", 2, "expected either a pod or TYPE/NAME, or --selector"),

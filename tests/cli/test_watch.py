@@ -169,7 +169,7 @@ def test_ctrl_c_and_a_closed_pipe_end_watch_silently(cli: CommandLine) -> None:
         ("watch nothing", 1, "the server serves no resource 'nothing'"),
         ("watch cm -o table", 2, "a live table needs a terminal"),
         ("watch cm a -A", 2, "by its name in all namespaces"),
-        ("watch cm a -l b", 2, "exclude each other"),
+        ("watch cm a -l b", 2, "are mutually exclusive"),
     ],
 )
 def test_an_error_in_the_arguments_is_reported_before_the_watch_starts(

@@ -179,7 +179,7 @@ def test_an_object_that_cannot_be_converted_fails_the_review_with_its_name() -> 
     [
         ({"name": "x"}, "Book", "a conversion must not change metadata except labels and annotations: name"),
         ({"uid": "x", "generation": 2}, "Book", "labels and annotations: generation, uid"),
-        ({}, "Tome", "a conversion must not change the kind, to 'Tome'"),
+        ({}, "Tome", "a conversion must not change the kind (got 'Tome')"),
     ],
 )
 def test_a_conversion_that_changes_kind_or_metadata_fails(

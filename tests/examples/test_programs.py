@@ -205,7 +205,7 @@ def test_the_informer_reports_changes_of_books() -> None:
 
     def handle_line(line: str) -> None:
         lines.append(line)
-        if line.startswith("in step"):
+        if line.startswith("in sync"):
             cluster.put(make_book("Typee"))
             misfit = {"title": 7}
             cluster.later(1, lambda: cluster.put(invalid_book(misfit)))
@@ -222,7 +222,7 @@ def test_the_informer_reports_changes_of_books() -> None:
     assert lines == [
         "trouble with the transport: the connection was refused",
         "Moby is on the shelf",
-        "in step: 1 books of 1 authors",
+        "in sync: 1 books of 1 authors",
         "Typee is on the shelf",
         "skipped: Book default/odd: Expected `str`, got `int` - at `$.spec.title`",
         "moby is gone",

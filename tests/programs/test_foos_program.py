@@ -98,7 +98,7 @@ def test_json_and_health_come_from_the_cache(site_of_foos: Site) -> None:
             pass
         assert json.loads(read(f"{base}/foos")[1]) == [{"object": "only", "name": "the only", "info": "x"}]
         assert read(f"{base}/healthz") == (200, "ok\n")
-        assert read(f"{base}/readyz") == (200, "in step\n")
+        assert read(f"{base}/readyz") == (200, "in sync\n")
         program.process.terminate()
         assert stream.read() == b"\n"  # it stops without waiting for the page
         stream.close()

@@ -142,7 +142,7 @@ def _without_conversion(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _at_local_address(obj: dict[str, Any], server: WebhookServer) -> dict[str, Any]:
-    """Replace the address of a Service by this machine, with the same path."""
+    """Replace the address of a Service with this machine, with the same path."""
     local_obj: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
     if _is_webhook_configuration(obj):
         clients = [webhook["clientConfig"] for webhook in local_obj["webhooks"]]

@@ -115,7 +115,7 @@ def test_json_objects_lists_and_sequences_are_read() -> None:
         ("a: !!int x\n", 1, 1, "this is not a valid int"),
         ("a: *nothing\n", 1, 1, "stands for nothing"),
         ("a:\n  <<: 5\n", 1, 2, "merged"),
-        ("a: .inf\n", 1, 1, "not a number of JSON"),
+        ("a: .inf\n", 1, 1, "not a valid JSON number"),
         ("? [a]\n: b\n", 1, 1, "key must be a string"),
         ("a: &x\n  b: *x\n", 1, 2, "contains itself"),
         ("\n\n{\n", 1, 4, "Expecting"),

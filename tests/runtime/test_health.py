@@ -148,7 +148,7 @@ def test_an_operator_is_ready_when_its_caches_have_synced_leader_or_not(backend:
                 await anyio.sleep(20)
                 assert operator.ready() == (
                     True,
-                    "[+] cache of books.example.technosophos.com/v1: in step\n[+] controller book: ready\n",
+                    "[+] cache of books.example.technosophos.com/v1: in sync\n[+] controller book: ready\n",
                 )
                 assert operator.healthy()[1].endswith("[+] election books: follows other\n")
                 election.leadership_status = elections.LeadershipStatus(True, "me", True)

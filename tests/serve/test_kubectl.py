@@ -44,7 +44,7 @@ LONG: Final = {
 )
 def test_kubectl_prints_the_same_as_against_a_real_server(title: str, tmp_path: Path) -> None:
     program = find_kubectl()
-    assert program is not None, "kubectl is installed, but in another version than that of the transcript"
+    assert program is not None, "kubectl is installed, but in a version other than that of the transcript"
     with_roles = title in WITH_ROLES
     cluster = sim.Cluster(populated=True, authorization="RBAC" if with_roles else "AlwaysAllow")
     # kubectl sends credentials only over TLS.

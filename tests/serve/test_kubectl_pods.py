@@ -88,7 +88,7 @@ STEPS: Final[list[tuple[str, str, int, str]]] = [
 def run_steps(home: Path) -> list[Step]:
     """Return the result of each step, in a new cluster."""
     program = find_kubectl()
-    assert program is not None, "kubectl is installed, but in another version than that of the transcript"
+    assert program is not None, "kubectl is installed, but in a version other than that of the transcript"
     cluster = sim.Cluster(populated=True)
     files = {"/etc/motd": "welcome\n"}
     nginx = sim.Program(log="listening\nready\n", files=files)

@@ -66,7 +66,7 @@ STEPS: Final = (
 @pytest.fixture(scope="module")
 def call() -> Iterator[Kubectl]:
     program = find_kubectl()
-    assert program is not None, "kubectl is installed, but in another version than that of the transcripts"
+    assert program is not None, "kubectl is installed, but in a version other than that of the transcripts"
     cluster = sim.Cluster(populated=True, controllers=True)
     with tempfile.TemporaryDirectory() as folder, serving(cluster) as server:
         server.call(lambda: cluster.nodes(1, ready_after=0.1))

@@ -142,7 +142,7 @@ def test_a_refused_upgrade_is_an_error_and_a_broken_handler_closes_the_socket(
                 pass
         async with client.api(Pod).exec("web", ["true"], stdin=True) as process:
             await process.write(b"x")
-            with pytest.raises(TransportError, match="without an exit status of the command"):
+            with pytest.raises(TransportError, match="without sending the command's exit status"):
                 await process.wait()
 
     through_a_port(work, programs={"nginx": sim.Program(exec=broken)})

@@ -30,7 +30,7 @@ class AsyncioByteStream:
         self._closed = False
 
     async def encrypt(self, context: ssl.SSLContext, name: str) -> None:
-        """Do the TLS handshake, perhaps inside another TLS; everything is encrypted afterwards."""
+        """Do the TLS handshake, possibly inside another TLS session; everything is encrypted afterwards."""
         try:
             session = TlsSession(context, name)
         except ValueError as error:
@@ -46,7 +46,7 @@ class AsyncioByteStream:
         except OSError as error:
             raise TransportError(_describe(error)) from error
         finally:
-            self._send(session.outgoing)  # after a failure the alert, which tells the peer the reason
+            self._send(session.outgoing)  # after a failure this sends the TLS alert
         self._tls.add(session)
 
     async def receive(self, deadline: float) -> bytes | None:
@@ -156,6 +156,6 @@ def _describe(error: Exception) -> str:
         case ssl.SSLError(strerror=str(message)) | socket.gaierror(strerror=str(message)):
             return message
         case OSError(errno=int(number)):
-            return os.strerror(number)  # asyncio replaces the system's message by its own
+            return os.strerror(number)  # asyncio replaces the system's message with its own
         case _:
             return str(error) or type(error).__name__

@@ -68,7 +68,7 @@ class AsyncioTransport:
         """Send a request and wait for the head of its response.
 
         `timeout` limits the exchange, from the wait for a connection to the last byte of the response. `idle`
-        limits each silence of the server; before the head only if the request has no body.
+        limits the time between received bytes; before the head only if the request has no body.
         """
         _require_asyncio(self)
         if timeout is None:
@@ -140,6 +140,6 @@ def _require_asyncio(transport: AsyncioTransport) -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         raise LocalProtocolError(
-            f"{transport!r} needs asyncio, which does not run here: call connect() inside of the event loop"
+            f"{transport!r} needs asyncio, which is not running: call connect() inside the event loop"
             " that uses the client, or use kubeproto_trio under trio"
         ) from None

@@ -42,7 +42,7 @@ async def connect_socket(host: str, port: int) -> socket.socket:
 async def _first_success(
     attempts: list[asyncio.Task[socket.socket]], timeout: float | None
 ) -> asyncio.Task[socket.socket] | None:
-    """Return the first attempt that connects; None after the timeout or the first failure within it."""
+    """Return the first attempt that connects; None on timeout, or as soon as an attempt fails."""
     while pending := [attempt for attempt in attempts if not attempt.done()]:
         finished, _ = await asyncio.wait(pending, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         for attempt in finished:

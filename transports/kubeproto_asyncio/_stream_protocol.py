@@ -45,7 +45,7 @@ class StreamProtocol(asyncio.Protocol):
 
     @property
     def silent(self) -> bool:
-        """True if neither bytes nor an end of the peer can be received."""
+        """True if no data and no EOF are pending."""
         return not (self._received or self._closed_by_peer)
 
     @property

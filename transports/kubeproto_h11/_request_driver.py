@@ -268,7 +268,7 @@ class RequestDriver(Generic[StreamT]):
     ) -> tuple[ActiveExchange[StreamT], ResponseHead]:
         """Send a request and read the head of its response; send it again if the connection was stale."""
         for fresh in (False, True):
-            exchange = Exchange(request)  # may refuse the request, so before a connection is acquired
+            exchange = Exchange(request)  # may raise, so do this before acquiring a connection
             stream = await self._pool.acquire(fresh=fresh)
             active = ActiveExchange(
                 stream, exchange, request, clock=self._clock, deadline=deadline, idle=idle

@@ -35,7 +35,7 @@ class WebSocketHandshake:
         """Return the subprotocol that a 101 selects; raise `RemoteProtocolError` if the 101 is invalid."""
         headers = response.headers
         if header(headers, "upgrade").lower() != "websocket":
-            raise RemoteProtocolError("the server switches to another protocol than WebSocket")
+            raise RemoteProtocolError("the server switches to a protocol other than WebSocket")
         if header(headers, "sec-websocket-accept") != _accept_token(self._key):
             raise RemoteProtocolError("the server accepts a WebSocket with a wrong Sec-WebSocket-Accept")
         if header(headers, "sec-websocket-extensions"):

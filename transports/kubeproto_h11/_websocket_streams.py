@@ -126,7 +126,7 @@ class WebSocketStream(Generic[StreamT]):
         try:
             await self.stream.send(data)
         except BaseException:
-            # A part of the frame may have been sent, and any other frame after it would be read as its rest.
+            # Part of the frame may have been sent, and another frame would be read as the rest of it.
             self.stream.close()
             raise
 

@@ -66,7 +66,7 @@ class BlockingTlsStream(httpcore.NetworkStream):
             except ssl.SSLWantReadError:
                 pass
             finally:
-                self._flush(timeout)  # after a failure the alert
+                self._flush(timeout)  # after a failure this sends the TLS alert
             if data := read_stream(self._inner, _MAX_READ, timeout):
                 self._incoming.write(data)
             else:

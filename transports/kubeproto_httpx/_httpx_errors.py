@@ -21,7 +21,7 @@ from kubeproto import (
     TransportError,
 )
 
-# OSError is an alert of TLS 1.3, which arrives in the first read, where httpx does not translate it.
+# A TLS 1.3 alert surfaces as a bare OSError: it arrives in the first read, which httpx does not translate.
 HTTPX_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 
 # The beginnings of httpcore's and h11's messages for a connection that ended too early.

@@ -1,8 +1,8 @@
-"""TLS from bytes to bytes, perhaps within another TLS, with the buffers of OpenSSL.
+"""TLS from bytes to bytes, possibly nested, with the buffers of OpenSSL.
 
-trio's own TLS stream returns one record at a time, with a pass of the event loop for each, and servers write
-a record for each event; here one read of the socket returns all of its records. asyncio's keeps 256 KiB for
-each connection: for a thousand watches, a quarter of a gigabyte.
+trio's own TLS stream returns one record at a time, with an iteration of the event loop for each, and servers
+write a record for each event; here one read of the socket returns all of its records. asyncio's keeps 256 KiB
+for each connection: for a thousand watches, a quarter of a gigabyte.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TlsSession:
 
 
 class TlsStack:
-    """The TLS sessions of a connection, the outermost first: to a proxy perhaps, and to the server."""
+    """The TLS sessions of a connection, outermost first: the proxy's, if any, then the server's."""
 
     def __init__(self) -> None:
         self._sessions: tuple[TlsSession, ...] = ()
@@ -76,7 +76,7 @@ class TlsStack:
 
     @property
     def outgoing(self) -> bytes:
-        """The bytes of TLS itself, which are sent without other encryption; returned once."""
+        """The handshake and alert records to send as they are; reading it clears the buffer."""
         unsent, self._unsent = self._unsent, []
         return b"".join(unsent)
 

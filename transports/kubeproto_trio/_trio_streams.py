@@ -36,7 +36,7 @@ class TrioByteStream:
         set_options(stream.socket, keep_alive_options())
 
     async def encrypt(self, context: ssl.SSLContext, name: str) -> None:
-        """Do the TLS handshake, perhaps inside another TLS; everything is encrypted afterwards."""
+        """Do the TLS handshake, possibly inside another TLS session; everything is encrypted afterwards."""
         try:
             session = TlsSession(context, name)
         except ValueError as error:
@@ -52,7 +52,7 @@ class TrioByteStream:
                 await self._send(session.outgoing)
         except _BROKEN as error:
             with suppress(*_BROKEN):
-                await self._send(session.outgoing)  # the alert, which tells the peer the reason
+                await self._send(session.outgoing)  # the TLS alert
             raise TransportError(_describe(error)) from error
         self._tls.add(session)
 
@@ -110,7 +110,7 @@ class TrioByteStream:
             async with self._send_lock:
                 await self._stream.send_all(data)
         except BaseException:
-            # A part may have been sent, and the plaintext that was received with it would be lost.
+            # A part may have been sent, and plaintext that is already decrypted would be lost.
             self.close()
             raise
 
@@ -163,7 +163,7 @@ def fail_at(deadline: float, message: str) -> Generator[None]:
 
 
 def _describe(error: BaseException) -> str:
-    """Return the system's reason at the bottom: refused, unknown host, certificate has expired."""
+    """Return the system's root cause: refused, unknown host, certificate has expired."""
     inner: BaseException | None
     while (inner := error.__cause__) is not None:
         is_group = isinstance(inner, BaseExceptionGroup)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class TrioTransport:
-    """Carries requests to a server, on connections that stay open until its context is left."""
+    """Carries requests to a server, on connections that stay open until its context exits."""
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
         self._connection = connection  # first, because the repr uses it when the following lines fail
@@ -64,7 +64,7 @@ class TrioTransport:
         """Send a request and wait for the head of its response.
 
         `timeout` limits the exchange, from the wait for a connection to the last byte of the response. `idle`
-        limits each silence of the server; before the head only if the request has no body.
+        limits the time between received bytes; before the head only if the request has no body.
         """
         _require_trio(self)
         if timeout is None:
@@ -128,6 +128,6 @@ def _require_trio(transport: TrioTransport) -> None:
     """Refuse another event loop with a clear message: trio's own does not name the cause."""
     if not trio.lowlevel.in_trio_run():
         raise LocalProtocolError(
-            f"{transport!r} needs trio, which does not run here: call connect() inside of the event loop that"
+            f"{transport!r} needs trio, which is not running: call connect() inside the event loop that"
             " uses the client, or use kubeproto_asyncio under asyncio"
         )

@@ -17,7 +17,7 @@ from ._list_functions import FunctionRow
 Authorize: TypeAlias = Callable[[Mapping[str, str]], tuple[bool, str]]
 """Returns whether a request is allowed, and the reason. The mapping has the attributes of the request:
 `verb`, and either `path` or `group`, `resource`, `subresource`, `namespace` and `name`; and
-`serviceAccount`, as namespace/name, for another user than that of the write."""
+`serviceAccount`, as namespace/name, for a user other than that of the write."""
 
 # Set during an evaluation: the library's functions get only their arguments.
 current_authorize: Final[ContextVar[Authorize | None]] = ContextVar("authorize", default=None)

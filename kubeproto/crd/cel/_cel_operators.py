@@ -73,7 +73,7 @@ def rewrite_equality(node: Binary, left: CelType, right: CelType, *, guarded: bo
 
 
 def rewrite_in(node: Binary, left: CelType, right: CelType, *, guarded: bool) -> Node:
-    """Return ``in`` as the schema of the elements defines their equality."""
+    """Rewrite ``in`` to use the equality that the schema of the elements defines."""
     if right.kind == "array":
         items = right.items
     else:

@@ -52,7 +52,7 @@ class CelType(Struct, frozen=True):
 
     @property
     def has_fields(self) -> bool:
-        """True for an object with named fields, which is a distinct type."""
+        """Whether this is an object with declared properties, which has a CEL type of its own."""
         return self.kind == "object" and self.schema is not None and "properties" in self.schema
 
     @property

@@ -1,4 +1,4 @@
-"""Values as CEL rules see them: only fields with a type, with dates, durations and bytes of their CEL types.
+"""Values as CEL rules see them: without untyped fields; dates, durations and bytes have their CEL types.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
 """

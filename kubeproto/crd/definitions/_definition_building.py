@@ -93,7 +93,7 @@ def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResour
 
 
 def definitions_of(classes: Iterable[type[KubeObject]]) -> list[CustomResourceDefinition]:
-    """Return the definitions of several kinds; classes of one kind are its versions."""
+    """Return one definition for each kind; the classes of a kind are its versions."""
     kinds: dict[tuple[str, str], list[type[KubeObject]]] = {}
     for cls in classes:
         kinds.setdefault((cls.resource.group, cls.resource.kind), []).append(cls)

@@ -141,7 +141,7 @@ _read_definition: Final = Reader[_JsonDefinition](_JsonDefinition).read
 
 
 def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
-    """Return the kind of a CustomResourceDefinition in JSON, or decoded; or raise `InvalidObject`."""
+    """Return the kind of a CustomResourceDefinition: JSON or a decoded object. Raise `InvalidObject`."""
     try:
         if isinstance(data, dict):
             spec = msgspec.convert(data, _JsonDefinition).spec

@@ -82,7 +82,7 @@ def _convert(obj: Object, version: str, convert: Converter) -> Object:
     converted = convert(obj, version)
     converted["apiVersion"] = version
     if converted.get("kind") != original.get("kind"):
-        raise ValueError(f"a conversion must not change the kind, to {converted.get('kind')!r}")
+        raise ValueError(f"a conversion must not change the kind (got {converted.get('kind')!r})")
     old, new = _fixed_metadata(original), _fixed_metadata(converted)
     if old != new:
         names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))

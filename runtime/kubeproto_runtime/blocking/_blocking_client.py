@@ -63,7 +63,7 @@ class BlockingClient(BlockingObjectVerbs):
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> BlockingApi[K]:
-        """Return the verbs on a kind: in a namespace, in all (`ALL`), or in the namespace of this client."""
+        """Return the API of a kind: in a namespace, in all (`ALL`), or in the namespace of this client."""
         return BlockingApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
     def apply_manifests(
@@ -142,7 +142,7 @@ class BlockingClient(BlockingObjectVerbs):
         return self.run(openapi_document(self, path, hash))
 
     def discover(self) -> Discovery:
-        """Return all kinds of the server. A repetition is cheap while nothing changes."""
+        """Return all kinds of the server. Calling it again is cheap while nothing changes."""
         return self.run(discover(self))
 
     def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:

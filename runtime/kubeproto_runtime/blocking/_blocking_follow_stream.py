@@ -80,7 +80,7 @@ class BaseBlockingFollowStream(Generic[K, E]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        """The sync status: the time of the last byte, the version, and why it is out of sync."""
         return self._driver.sync_status
 
     def _run(self) -> Generator[E]:

@@ -30,7 +30,7 @@ class BlockingObjectVerbs(BlockingBaseClient):
     """
 
     def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BlockingApi[Dynamic]:
-        """Return the verbs on a kind by a name that kubectl accepts: ``deploy``, ``pods``, ``Book``.
+        """Return the API of a kind by a name that kubectl accepts: ``deploy``, ``pods``, ``Book``.
 
         ``plural.group`` chooses among groups. `UnknownKind` lists similar names if the server does not know
         the name.
@@ -40,11 +40,11 @@ class BlockingObjectVerbs(BlockingBaseClient):
     def resources(
         self, name: str, *, namespace: str | AllNamespaces = ""
     ) -> tuple[BlockingApi[Dynamic], ...]:
-        """Return the verbs on a kind by its name, or on each kind of a category, such as ``all``."""
+        """Return the API of a kind by its name, or of each kind of a category, such as ``all``."""
         return tuple(BlockingApi(self, api) for api in self.run(find_apis(self, name, namespace)))
 
     def of(self, obj: K) -> BlockingApi[K]:
-        """Return the verbs on the kind of an object, in its namespace."""
+        """Return the API for the kind and the namespace of this object."""
         return BlockingApi(self, self.run(api_of(self, obj)))
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> K:
@@ -52,7 +52,7 @@ class BlockingObjectVerbs(BlockingBaseClient):
         return self.run(call_on(self, obj, lambda api: api.create(obj, **options)))
 
     def replace(self, obj: K, **options: Unpack[WriteOptions]) -> K:
-        """Replace this object; it is a `Conflict` if it has changed since it was read."""
+        """Replace this object; raise `Conflict` if it has changed since it was read."""
         return self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
 
     def apply(self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]) -> K:

@@ -55,7 +55,7 @@ class StoreSink(Generic[K]):
         self._lines = LoggedLines()
 
     def update(self, events: list[Any]) -> None:
-        """Update the snapshot by the events of a watch."""
+        """Update the snapshot with the events of a watch."""
         self._on_changes(self.store.update(events))
 
     def stage(self, items: list[Any]) -> None:
@@ -184,7 +184,7 @@ class BlockingReflector(Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        """The sync status: the time of the last byte, the version, and why it is out of sync."""
         return self._driver.sync_status
 
     def wait(self, condition: Callable[[], T | None], timeout: float | None = None) -> T:

@@ -38,7 +38,7 @@ _SETTINGS: Final = resync.Settings()
 
 
 class BlockingResyncDriver(SinkDriver, Generic[K]):
-    """Keeps a sink in step with the server while a thread is in `drive`.
+    """Keeps a sink in sync with the server while a thread is in `drive`.
 
     `selection` are parameters of both list and watch: selectors, and a shard. The sink is only called while
     `lock` is held. `drive` ends at the time `until`, or when `is_finished` returns True.
@@ -107,7 +107,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        """The sync status: the time of the last byte, the version, and why it is out of sync."""
         with self._lock:
             return resync.sync_status(self.state, self._client.clock())
 

@@ -91,7 +91,7 @@ class Cache(Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        """The sync status: the time of the last byte, the version, and why it is out of sync."""
         return self._reflector.sync_status
 
     @property
@@ -194,7 +194,7 @@ class Cache(Generic[K]):
         return View(self._reflector, namespace, labels if labels.requirements else None, indexed)
 
     def within(self, namespace: str) -> Cache[K]:
-        """Return the part of this cache in a namespace, as a cache."""
+        """Return a view of this cache that is limited to one namespace."""
         return NamespacedCache(self._reflector, namespace)
 
     # Changes

@@ -47,7 +47,7 @@ class Index(Generic[K]):
             self._add(key, entry)
 
     def update(self, changes: Iterable[Change[K]]) -> None:
-        """Update the index by changes of the cache."""
+        """Update the index with changes of the cache."""
         for change in changes:
             self._remove(change.key)
             if change.type != "DELETED" and change.new is not None:

@@ -3,7 +3,7 @@
     ResyncDriver ── stage, update, replace ──► Store ── changes ──► indexes ──► listeners
 
 All of this happens in a single step of the event loop. When a listener is called, readers see exactly the
-snapshot after the changes. A listener that raises has missed a change and would be out of step forever: the
+snapshot after the changes. A listener that raises has missed a change and would be out of sync forever: the
 other listeners are notified, and then the error ends the task group of all caches.
 """
 
@@ -71,7 +71,7 @@ class Reflector(Generic[K]):
         self._waiters: dict[object, Callable[[], None]] = {}
         self._highest_version = ""
         self._setbacks = 0  # relists that returned an older state
-        self._awaited_versions: dict[object, str] = {}  # awaited versions without an order, by waiter
+        self._awaited_versions: dict[object, str] = {}  # versions that cannot be compared, by waiter
         self._reported_failure = ""
         self._lines = LoggedLines()
 
@@ -107,9 +107,9 @@ class Reflector(Generic[K]):
             self.close()
 
     def fail(self, error: BaseException) -> None:
-        """Note why it stops following: its own failure, or that of another cache, which ends all of them.
+        """Record why the cache stops: its own failure, or that of another cache, which ends all of them.
 
-        A task that waits for it raises that error as the cause of its own. Without a cause, the operator
+        A waiting task raises this error as the `__cause__` of its own. Without a cause, the operator
         would report the task's error as a second failure.
         """
         self._failure = self._failure or error
@@ -126,7 +126,7 @@ class Reflector(Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the time of the last byte, the version, and why the cache is not in step."""
+        """The sync status: the time of the last byte, the version, and why the cache is out of sync."""
         return self._driver.sync_status
 
     @property
@@ -235,7 +235,7 @@ class Reflector(Generic[K]):
     # The sink of the resync driver
 
     def update(self, events: list[Any]) -> None:
-        """Update the snapshot by the events of a watch."""
+        """Update the snapshot with the events of a watch."""
         self._publish(self.store.update(events))
 
     def stage(self, items: list[Any]) -> None:

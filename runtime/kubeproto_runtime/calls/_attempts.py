@@ -33,7 +33,7 @@ _log: Final = logging.getLogger("kubeproto.client")
 def requests_of(
     kind: type[K], namespace: str | AllNamespaces, resource: Resource | None, default_namespace: str
 ) -> Api[K]:
-    """Return the verbs on a kind; `default_namespace` is for a namespaced kind without a `namespace`."""
+    """Return the API of a kind; `default_namespace` is for a namespaced kind without a `namespace`."""
     api = Api(kind, resource=resource)
     if not api.resource.namespaced and (namespace is ALL or not namespace):
         return api  # all namespaces

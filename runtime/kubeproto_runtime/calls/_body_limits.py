@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class BodyLimits(Struct, frozen=True, kw_only=True):
     """The maximum number of bytes of a response on the wire: `objects` if it succeeds, `errors` if not.
 
-    A list of 100,000 pods without pages has about 200 MiB, and a Status has some hundred bytes. A longer
-    success raises `ResponseTooLarge`. A longer error raises the `ApiError` of its code, with an incomplete
-    message and `ResponseTooLarge` as its cause. Streams are not limited, because they are never in memory as
-    a whole.
+    A list of 100,000 pods without pages has about 200 MiB, and a Status has a few hundred bytes. A larger
+    successful response raises `ResponseTooLarge`. A larger error raises the `ApiError` of its code, with an
+    incomplete message and `ResponseTooLarge` as its cause. Streams are not limited, because they are never in
+    memory as a whole.
     """
 
     objects: int = 256 * 1024 * 1024

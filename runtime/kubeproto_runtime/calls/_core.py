@@ -83,7 +83,7 @@ class ClientCore:
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> Api[K]:
-        """Return the verbs on a kind as requests, for `call` and `open`."""
+        """Return the API of a kind as requests, for `call` and `open`."""
         return requests_of(kind, namespace, resource, self.namespace)
 
 

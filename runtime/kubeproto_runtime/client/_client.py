@@ -66,7 +66,7 @@ class Client(ObjectVerbs):
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> BoundApi[K]:
-        """Return the verbs on a kind: in this namespace, in all (`ALL`), or in that of the client."""
+        """Return the API of a kind: in this namespace, in all (`ALL`), or in that of the client."""
         return BoundApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
     async def apply_manifests(
@@ -143,8 +143,8 @@ class Client(ObjectVerbs):
     async def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
         """Return an OpenAPI v3 document.
 
-        With its hash, proxies may cache the response forever. If the document has changed since the index was
-        read, the current document is returned.
+        With `hash`, the URL contains the hash, so proxies may cache the response forever. If the document has
+        changed since the index was read, the current document is returned.
         """
         return await self.run(openapi_document(self, path, hash))
 

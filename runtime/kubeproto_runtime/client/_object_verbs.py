@@ -30,7 +30,7 @@ class ObjectVerbs(BaseClient):
     """
 
     async def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BoundApi[Dynamic]:
-        """Return the verbs on a kind by a name in kubectl's form: ``deploy``, ``pods``, ``Book``.
+        """Return the API of a kind by a name in kubectl's form: ``deploy``, ``pods``, ``Book``.
 
         ``plural.group`` selects a group. Raise `UnknownKind` with similar names if the server does not serve
         the name.
@@ -40,7 +40,7 @@ class ObjectVerbs(BaseClient):
     async def resources(
         self, name: str, *, namespace: str | AllNamespaces = ""
     ) -> tuple[BoundApi[Dynamic], ...]:
-        """Return the verbs on a kind by its name, or on each kind of a category, such as ``all``."""
+        """Return the API of a kind by its name, or of each kind of a category, such as ``all``."""
         return tuple(BoundApi(self, api) for api in await self.run(find_apis(self, name, namespace)))
 
     async def of(self, obj: K) -> BoundApi[K]:

@@ -243,7 +243,7 @@ class BoundApi(KindVerbs[K]):
         `ConditionUnreachable` if it cannot be met any more.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
-        with move_on_after(timeout):  # obtaining the credentials for the first request may take long
+        with move_on_after(timeout):  # obtaining the credentials for the first request may take a while
             await self.client.run(waiting.observe())
         return waiting.result()
 
@@ -256,7 +256,7 @@ class BoundApi(KindVerbs[K]):
     async def update(
         self, name: str, change: Callable[[K], object], **options: Unpack[UpdateOptions[K]]
     ) -> K:
-        """Change an object. Repeat that if other clients change it at the same time.
+        """Change an object. Retry if other clients change it at the same time.
 
         `change` edits its argument. If the object does not exist, `create` returns a new object.
         """

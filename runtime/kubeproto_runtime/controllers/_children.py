@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from ..sets._plan import Plan
 
 LABEL: Final = "kubeproto/child-of"
-# The server compares children beyond this number, by a dry run. The least recently used are forgotten first.
+# Beyond this many, a server dry run compares children. The least recently used are forgotten first.
 _MAX_REMEMBERED: Final = 10_000
 
 
@@ -127,7 +127,7 @@ class Children:
     def is_unchanged(
         self, owner: KubeObject, ref: ObjectRef[Any], document: Dynamic, live: dict[str, Any]
     ) -> bool:
-        """Return whether an object is equal to the object after the same document was applied."""
+        """Return whether the object is unchanged since this document was last applied."""
         digest, applied = self._remembered.get((owner.metadata.uid, ref), ("", None))
         return digest == _digest(document) and applied is not None and applied.matches(fingerprint(live))
 

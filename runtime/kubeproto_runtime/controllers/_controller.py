@@ -41,7 +41,7 @@ State = TypeVar("State")
 NamespaceArgument: TypeAlias = str | AllNamespaces | Iterable[str]
 
 _BACKOFF: Final = ExponentialBackoff()
-_SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has not synced lacks a permission or a definition
+_SYNC_TIMEOUT: Final = 120.0  # seconds; if still unsynced after this, RBAC or the CRD is usually missing
 
 
 class ControllerOptions(TypedDict, total=False):
@@ -267,7 +267,7 @@ class Controller(Generic[K, State]):
 
 
 def _check_options(options: Mapping[str, object]) -> None:
-    """Raise for an unknown option: the default of a misspelled namespace would be the whole cluster."""
+    """Raise for an unknown option: a misspelled `namespace=` would silently mean the whole cluster."""
     option_names = list(ControllerOptions.__annotations__)
     for name in options:
         if name not in option_names:

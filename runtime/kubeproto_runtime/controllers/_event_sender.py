@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # The time limit of a request. The recorder retries by itself.
 _TIMEOUT: Final = 10.0
-# The last events usually contain the reason why the program ends, so a few seconds are spent to send them.
+# The last events usually contain the reason why the program ends, so a few seconds are spent sending them.
 _GRACE: Final = 2.0
 
 _log: Final = logging.getLogger("kubeproto.events")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ChangeSignal(Protocol):
-    """An event that is set once: anyio's, or that of threads."""
+    """An event that is set once: an anyio or a threading Event."""
 
     def set(self) -> object:
         """Wake all tasks that wait."""

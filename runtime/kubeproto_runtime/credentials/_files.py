@@ -108,7 +108,7 @@ def read_files(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
 
 
 def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc) -> Login | None:
-    """Return the login of the first file with the chosen user, which is the user after the merge."""
+    """Return the login from the first file that defines the chosen user, as the merge does."""
     configs = [Kubeconfig.parse(content, path) for path in paths if isinstance(content := files[path], bytes)]
     choice = Kubeconfig.merge(configs).choose(
         context=overrides.context,

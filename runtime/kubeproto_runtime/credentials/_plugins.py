@@ -22,7 +22,7 @@ from kubeproto.config import credentials as c
 if TYPE_CHECKING:
     from anyio.abc import Process
 
-# A token of OIDC has some kilobytes, a certificate chain some more.
+# An OIDC token is a few KB, a certificate chain is a bit larger.
 _MAX_OUTPUT: Final = 1024 * 1024
 
 

@@ -40,5 +40,5 @@ def failed(name: str, finding: str, advice: str) -> Check:
 
 
 def skipped(name: str, finding: str) -> Check:
-    """Return a check that was impossible, although the configuration has no problem."""
+    """Return a check that could not run; this is not a problem of the configuration."""
     return Check(name, "skipped", finding)

@@ -107,7 +107,7 @@ async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenera
 async def _server_checks(
     source: LocatedConfig, opener: Any, options: DiagnoseOptions, wall_clock: Callable[[], float]
 ) -> AsyncGenerator[Check]:
-    """Make the checks that need the server."""
+    """Run the checks that need the server."""
     config = source.config
     async with AuthorizedTransport(config, opener, save_tokens=token_writer(source)) as authorized:
         client = Client(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # OpenSSL's X509_V_ERR_…: Python has no names for them.
 _NOT_YET_VALID: Final = 9
 _EXPIRED: Final = 10
-_WRONG_NAMES: Final = (62, 64)  # of a host, of an address
+_WRONG_NAMES: Final = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
 
 _UNREACHABLE: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
 _CHECK_CLOCK: Final = "check the clock of this machine (`date`); if it is right"

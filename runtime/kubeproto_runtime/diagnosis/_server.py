@@ -37,7 +37,7 @@ _SELF_REVIEW_GROUPS: Final = ("authentication.k8s.io", "authorization.k8s.io")
 async def examine_server(
     client: Client, config: Config, wall_clock: Callable[[], float]
 ) -> AsyncGenerator[Check]:
-    """Check the version and the clock of a server; the last check is failed if it is not an API server."""
+    """Check the version and the clock of a server; end with a failed check if it is not an API server."""
     started = wall_clock()
     try:
         reply = await client.call(version())
@@ -113,7 +113,7 @@ def _format_span(seconds: float) -> str:
 
 
 async def examine_account(client: Client, config: Config) -> AsyncGenerator[Check]:
-    """Check the account by a SelfSubjectReview; the last check is failed if the account is refused."""
+    """Check the account by a SelfSubjectReview; end with a failed check if the account is refused."""
     from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 
     try:

@@ -84,7 +84,7 @@ def helm_chart(
 
 
 def _take_values(spec: dict[str, Any]) -> dict[str, Any]:
-    """Replace the values of the chart by placeholders, and return them."""
+    """Replace the values of the chart with placeholders, and return them."""
     container = spec["template"]["spec"]["containers"][0]
     values = {
         "image": container["image"],

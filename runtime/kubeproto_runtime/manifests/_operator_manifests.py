@@ -1,4 +1,4 @@
-"""`manifests`: returns the objects that a program needs in a cluster, in the order of their application."""
+"""`manifests`: returns the objects that a program needs in a cluster, in apply order."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _inject_authority(document: Document, description: ProgramDescription, packa
 def _check_certificates(
     documents: list[Document], description: ProgramDescription, address: WebhookAddress
 ) -> None:
-    """Raise ValueError for certificates that the API server would not trust after these manifests."""
+    """Raise ValueError for certificates that the API server would not trust once these are applied."""
     certificates = description.webhooks.certificates if description.webhooks is not None else None
     if not isinstance(certificates, ManagedCertificates):
         return

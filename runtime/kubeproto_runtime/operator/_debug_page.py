@@ -134,7 +134,7 @@ def _render_caches(caches: Sequence[CacheState]) -> Iterable[str]:
         (
             cache.name,
             cache.state,
-            "in step" if cache.live else cache.reason,
+            "in sync" if cache.live else cache.reason,
             f"{cache.objects:,}" if cache.synced else "not synced",
             _format_size(cache.size),
             cache.version or "none",

@@ -61,7 +61,7 @@ def _grid(maximum: int) -> str:
 
 
 def _x(seconds: float) -> float:
-    """Return the x coordinate of a time before now, as a negative number of seconds."""
+    """Return the x coordinate of a time, given in negative seconds before now."""
     return _LEFT + (_WIDTH - _LEFT - _RIGHT) * max(0.0, 1 + seconds / _SPAN)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CANDIDATES: Final = Resource("coordination.k8s.io", "v1beta1", "LeaseCandidate", "leasecandidates")
 
-_REFRESH_PERIOD: Final = 300.0  # seconds; as in Go's client, without a ping
+_REFRESH_PERIOD: Final = 300.0  # seconds; as in Go's client if nobody pings
 _RETRY_DELAY: Final = 5.0
 
 _log: Final = logging.getLogger("kubeproto.leading")

@@ -59,7 +59,7 @@ class BootClock:
         return _boot_time()
 
     async def sleep_until(self, deadline: float) -> None:
-        """Return at this time. The timers of the event loop would not count the suspension."""
+        """Sleep until this time. The timers of the event loop do not count suspended time."""
         while (seconds := deadline - _boot_time()) > 0:
             await anyio.sleep(min(seconds, 1.0))
 

@@ -60,7 +60,7 @@ class ControllerRun:
         self._used = False
 
     def mark_used(self) -> None:
-        """Record that an operator will run it. Otherwise its deletion causes a warning."""
+        """Record that an operator will run it. Otherwise it warns when it is garbage-collected."""
         self._used = True
 
     def __del__(self) -> None:

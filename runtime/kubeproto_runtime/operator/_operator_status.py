@@ -42,7 +42,7 @@ def readiness(
     """
     caches = {id(cache): cache for controller in controllers.values() for cache in controller.caches}
     lines = [
-        (cache.synced, f"cache of {cache.display_name}: {cache.sync_status.reason or 'in step'}")
+        (cache.synced, f"cache of {cache.display_name}: {cache.sync_status.reason or 'in sync'}")
         for cache in caches.values()
     ]
     lines += [

@@ -1,4 +1,4 @@
-"""`copy_from` and `copy_to`: copy files from and to a container, by a `tar` that runs in it.
+"""`copy_from` and `copy_to`: copy files from and to a container, using a `tar` that runs in it.
 
 Only a chunk of the archive is in memory at any time. Threads read and write the files.
 """

@@ -1,4 +1,4 @@
-"""The end of following logs: with the named pod, or with a Job and all of its pods.
+"""When to stop following logs: with the named pod, or with a Job and all of its pods.
 
 Other objects may create a pod at any time, so following their pods never ends. A Job creates no pods once it
 is complete or has failed. Its pods may end before that, when it retries, or after that.

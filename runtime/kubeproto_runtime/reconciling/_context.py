@@ -108,7 +108,7 @@ class Context(Struct, Generic[State], frozen=True):
     def api(
         self, kind: type[K], *, namespace: str | AllNamespaces = "", resource: Resource | None = None
     ) -> BoundApi[K]:
-        """Return the verbs on a kind in the namespace of the object.
+        """Return the API of a kind in the namespace of the object.
 
         ``ctx.client.api(kind)`` would use the namespace of the client. In the run of a cluster-scoped object,
         pass the namespace of a namespaced kind, or `ALL`.

@@ -136,7 +136,7 @@ class KeyFeed:
 
     def _add_triggered(self, trigger: AsyncIterable[str], key: object) -> None:
         if isinstance(key, str):
-            # The exact class: the queue hashes and compares keys, as a subclass may not.
+            # The exact class: a str subclass may override __hash__ or __eq__, which the queue calls.
             self._queue.add(str.__str__(key), self._clock(), reason="trigger")
             self._wake_workers()
         else:

@@ -86,7 +86,7 @@ def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | No
 
 
 def check_action(action: object, function: str) -> None:
-    """Check the returned action of a function of the user."""
+    """Check the action that a user function returned."""
     if action is None:
         return
     if not isinstance(action, Action):

@@ -61,7 +61,7 @@ class _Owned(Struct):
 
 
 def owners(resource: Resource, *, controllers_only: bool) -> Keys:
-    """Return a function for the keys of the owners of this kind, before and after a change.
+    """Return a function that maps a change to the keys of the owners of this kind, before and after it.
 
     Owners match by group and kind; their API version may differ, and the uid is ignored (see
     docs/decisions/runtime/owners.md). An owner is in the namespace of the object,
@@ -84,7 +84,7 @@ def owners(resource: Resource, *, controllers_only: bool) -> Keys:
 
 
 def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> Keys:
-    """Return a function for the keys that `to_keys` returns for the object before and after a change.
+    """Return a function that maps a change to the keys that `to_keys` returns for both of its objects.
 
     If it fails on an object, the failure is logged, and the object has no keys. So the other objects are
     still reconciled.
@@ -113,7 +113,7 @@ def _check_keys(returned: Iterable[str]) -> list[str]:
         raise TypeError(
             "the function must return a list of keys, each namespace/name, not " + value_repr(returned)
         )
-    return [str.__str__(key) for key in keys]  # the queue hashes and compares keys, as a subclass may not
+    return [str.__str__(key) for key in keys]  # a str subclass may override __hash__ or __eq__
 
 
 def _entries(change: Change[Any]) -> Iterable[CachedObject]:

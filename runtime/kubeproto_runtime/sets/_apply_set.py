@@ -46,7 +46,7 @@ class ApplySetError(KubeprotoError):
 
 
 class ApplySet(Struct, frozen=True):
-    """A set by its parent, in kubectl's notation: ``shop``, ``configmaps/shop``.
+    """A set, identified by its parent in kubectl's notation: ``shop``, ``configmaps/shop``.
 
     A name alone means a Secret. `namespace` is the namespace of the parent, by default that of the client.
     Members may be in any namespace. `tooling` is the name and version of the tool that manages the set. A set

@@ -48,10 +48,10 @@ def log_failure(
 
 
 def formattable(error: BaseException) -> BaseException:
-    """Return an error with the same traceback that a logging handler can certainly format.
+    """Return an error with the same traceback that is safe to format.
 
-    Handlers raise a RecursionError from formatting, and lose the line after any other error. Before Python
-    3.13 notes that raise are such an error.
+    A logging handler raises a RecursionError from formatting. After any other error it loses the line. Before
+    Python 3.13, notes that raise cause such an error.
     """
     try:
         for _ in TracebackException.from_exception(error).format():

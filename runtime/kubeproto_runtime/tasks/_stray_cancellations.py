@@ -1,7 +1,7 @@
 """Errors that a task group or an event loop would misinterpret.
 
-- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does a
-  function of the user that calls `result()` of a cancelled future. A task group would treat the task as
+- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does
+  user code that calls `result()` on a cancelled future. A task group would treat the task as
   cancelled: it cancels all its tasks and raises nothing. Such a cancellation is stray: no surrounding scope
   was cancelled.
 - Each event loop has its own class of cancellations. An error of asyncio's class is no cancellation on trio:
@@ -91,7 +91,7 @@ def root_errors(errors: Sequence[BaseException]) -> Sequence[BaseException]:
     for error in errors:
         if type(error) is ExitRequested and error.__cause__ is not None:
             return [error.__cause__]  # SystemExit or KeyboardInterrupt: the task group has cleaned up before
-    ids = set(map(id, errors))  # not the errors: those of the user's may define `__eq__`
+    ids = set(map(id, errors))  # by id: user exceptions may define `__eq__`
     return [error for error in errors if id(error.__cause__) not in ids] or errors
 
 

@@ -43,7 +43,7 @@ def comparable_state(cluster: Cluster, ignored: Container[str]) -> dict[str, str
 
 
 def state_diff(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
-    """Return the differences of two states, line by line; empty if they are equal."""
+    """Return the differences between two states, line by line; empty if they are equal."""
     lines: list[str] = []
     for name in sorted(expected.keys() | actual.keys()):
         if name not in expected:

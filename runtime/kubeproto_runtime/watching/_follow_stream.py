@@ -120,7 +120,7 @@ class BaseFollowStream(Generic[K, E]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The time of the last byte, the version, and the reason if the stream is not in step."""
+        """The time of the last byte, the version, and the reason if the stream is out of sync."""
         return self._driver.sync_status
 
     # The sink of the resync driver
@@ -186,7 +186,7 @@ class FollowStreamWithFailures(BaseFollowStream[K, "FollowEvent[K] | resync.Sync
 
 
 def warn_unnamed(log: logging.Logger, resource: Resource, unnamed: list[Malformed]) -> None:
-    """Log the items of a list that have no name, and are in no cache therefore."""
+    """Log the items of a list that have no name and are therefore not cached."""
     if unnamed:
         log.warning(
             "%s: %d items of a list have no readable name and are skipped: %s",

@@ -42,7 +42,7 @@ class Selection(TypedDict, total=False):
 
 
 class ListRequests(Protocol[P]):
-    """The interface that creates the request for a page: the verbs on a kind, or their tables."""
+    """The interface that creates the request for a page: the API of a kind, or its tables."""
 
     @property
     def list(self) -> Callable[..., Request[P]]:

@@ -40,10 +40,10 @@ _SETTINGS: Final = resync.Settings()
 
 
 class ResyncDriver(SinkDriver, Generic[K]):
-    """Keeps one sink in step with the server while `run` runs, or `advance` is called.
+    """Keeps one sink in sync with the server while `run` runs, or `advance` is called.
 
     `selection` has the parameters that list and watch share: selectors, and a shard. `on_live` is called when
-    a watch begins to keep the sink in step, and when that ends.
+    a watch begins to keep the sink in sync, and when that ends.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The time of the last byte, the version, and the reason if the sink is not in step."""
+        """The time of the last byte, the version, and the reason if the sink is out of sync."""
         return resync.sync_status(self.state, anyio.current_time())
 
     def _interrupt(self, event: resync.Event) -> None:

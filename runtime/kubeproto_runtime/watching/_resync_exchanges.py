@@ -133,7 +133,7 @@ class WatchExchange(ResyncExchange, Generic[K]):
         events = self._decoder.feed(data)
         self._size += len(data)
         if self.refused:
-            return ()  # the reason of an error is known at its end
+            return ()  # the error body must be complete before its reason is known
         if events:
             self._progressed = True
         return resync.digest(events)

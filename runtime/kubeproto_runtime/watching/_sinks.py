@@ -50,7 +50,7 @@ class Sink(Protocol):
 class SinkDriver:
     """Steps the machine and passes objects to its sink; its subclasses send the requests.
 
-    `on_live` is called when a watch begins to keep the sink in step, and when that ends.
+    `on_live` is called when a watch begins to keep the sink in sync, and when that ends.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class SinkDriver:
                     case resync.Abandon(outcome):
                         sink.abandon(outcome)
         except BaseException:
-            # The server must send the events again that the sink has not processed. So the next watch starts
+            # The server must resend the events that the sink has not processed. So the next watch starts
             # at the version of the sink, unless the sink itself has stepped the machine meanwhile.
             if self.state is state:
                 self.state = previous

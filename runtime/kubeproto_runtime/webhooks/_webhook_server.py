@@ -195,7 +195,7 @@ class _Channel:
         self._stream = stream
 
     async def send(self, data: bytes) -> None:
-        # A client may close the connection within its request: then the response cannot be sent.
+        # A client may close the connection mid-request: then the response cannot be sent.
         with anyio.move_on_after(_MAX_SENDING, shield=True), suppress(anyio.EndOfStream):
             await self._stream.send(data)
             return

@@ -168,7 +168,7 @@ class Webhooks(Generic[K]):
 
 
 class WebhookApplication:
-    """The webhooks of several kinds, for a common port."""
+    """The webhooks of several kinds, served on one port."""
 
     def __init__(self, *webhooks: Webhooks[Any]) -> None:
         self.webhooks = webhooks

@@ -1,4 +1,4 @@
-"""Writes of several requests: entries, statuses, manifests, draining and migrating."""
+"""Writes that take several requests: entries, statuses, manifests, draining and migrating."""
 
 from ._applying import ApplyError, ApplyResult, apply_manifests
 from ._draining import DrainError, DrainResult, decide_eviction as decide_eviction

@@ -97,7 +97,7 @@ async def apply_manifests(
 def apply(
     client: ClientCore, manifests: Manifests, options: ApplyManifestsOptions
 ) -> Effects[list[ApplyResult]]:
-    """Apply every object of a file, or of several objects, in order of rank."""
+    """Apply the objects of a file or an iterable, in order of rank."""
     objects = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
     return (yield from _Application(client, [to_dynamic(obj) for obj in objects], options).run())
 

@@ -53,7 +53,7 @@ _DEFINITIONS: Final = Resource(
 _PAGE_SIZE: Final = 500
 # After this many refused objects the server would probably refuse the others too.
 _MAX_REFUSED: Final = 20
-# A server itself repeats a patch that conflicts five times, so a conflict means a very active other writer.
+# A server itself repeats a patch that conflicts five times, so a conflict means another, very active writer.
 _MAX_ATTEMPTS: Final = 5
 
 _log: Final = logging.getLogger("kubeproto.migration")

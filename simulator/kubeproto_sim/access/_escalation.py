@@ -83,7 +83,7 @@ def _check_binding(rbac: Rbac, user: User, attributes: Attributes, obj: dict[str
 
 
 def _missing_rules(rbac: Rbac, user: User, attributes: Attributes, required: Iterable[PolicyRule]) -> str:
-    """Return the message of a server if the user lacks some of these rules; empty otherwise."""
+    """Return a real server's message if the user lacks some of these rules; empty otherwise."""
     grants = list(rbac.grants(user, attributes.namespace))
     granted = [grant.rule for grant in grants if grant.rule is not None]
     lacking = uncovered(granted, required)

@@ -25,7 +25,7 @@ Decide = Callable[[User, Attributes], Decision]
 _GROUP: Final = "authentication.k8s.io"
 _NODE: Final = "system:node:"
 _EXTRA: Final = "impersonate-extra-"
-# From this number of groups or values on, a permission for all of them is checked first.
+# With at least this many groups or values, a permission for all of them is checked first.
 _MIN_FOR_WILDCARD: Final = 4
 
 
@@ -52,7 +52,7 @@ def impersonates(names: Iterable[str]) -> bool:
 
 
 def impersonated_user(headers: Sequence[tuple[str, str]]) -> ImpersonationTarget | None:
-    """Return the user as whom a request acts; None without impersonation."""
+    """Return the effective user of a request; None without impersonation."""
     name = uid = ""
     groups: list[str] = []
     extra: dict[str, list[str]] = {}
@@ -92,14 +92,14 @@ def _go_user(uid: str, groups: list[str], extra: dict[str, list[str]]) -> str:
 
 
 class Impersonator:
-    """Decides who may act as whom. It first tries the mode that was the last to allow a user."""
+    """Decides who may impersonate which user. It first tries the mode that was the last to allow a user."""
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
         self._last: dict[tuple[str, str, tuple[str, ...]], str] = {}
 
     def act_as(self, requestor: User, target: ImpersonationTarget, attributes: Attributes) -> User:
-        """Return the user as whom a request acts, or raise the refusal of the first mode."""
+        """Return the effective user of a request, or raise the refusal of the first mode."""
         key = (requestor.name, requestor.uid, requestor.groups)
         modes = list(_modes(target))
         if (last_mode := self._last.get(key)) in modes:

@@ -39,7 +39,7 @@ Tidy = Callable[[Json], Json]
 
 
 class WebhookAdmission:
-    """Passes the writes of a request through webhooks, which took `waited` seconds."""
+    """Passes the writes of a request through webhooks; `waited` is the time their calls have taken so far."""
 
     def __init__(
         self,

@@ -78,7 +78,7 @@ class WebhookConversions:
 
     @contextmanager
     def in_background(self, *, called_later: bool) -> Generator[None]:
-        """Convert for an open watch within the context, which ends at the first missing reply."""
+        """Convert for an open watch; the block ends at the first conversion whose reply has not arrived."""
         saved_context = self._replies, self._outcomes
         self._replies, self._outcomes = self._arrived if called_later else None, {}
         self._used.clear()

@@ -33,7 +33,7 @@ class Owner(Struct, frozen=True, kw_only=True, order=True):
 
     @property
     def applies(self) -> bool:
-        """Whether this manager applies."""
+        """Whether the operation of this manager is Apply."""
         return self.operation == "Apply"
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ def encode_managers(
 
 
 def limit_updaters(managers: Managers) -> Managers:
-    """Return the managers; if too many update, the oldest of each version are merged."""
+    """Return the managers; beyond the limit, merge the oldest Update entries of each version."""
     updaters = [owner for owner in managers if not owner.applies]
     if len(updaters) <= MAX_UPDATERS:
         return managers

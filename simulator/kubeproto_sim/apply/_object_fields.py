@@ -161,7 +161,7 @@ def _compare_pair(step: str, old: Any, new: Any, schema: MergeSchema, changes: _
 
 
 def _all_fields(value: Any, schema: MergeSchema) -> FieldSet:
-    """Return all fields that are added or removed with a value, including the value."""
+    """Return the field of a value and all fields below it."""
     if _is_leaf(value, schema):
         return {}
     inside: dict[str, FieldSet] = {}

@@ -148,7 +148,7 @@ class GarbageCollector:
         return self._exists(owner, namespace) and self._keeps(owner["uid"])
 
     def _keeps(self, uid: str) -> bool:
-        """Return whether an object stays: it does not wait for the deletion of its dependents."""
+        """Return whether an owner is kept, i.e. not in foreground deletion."""
         address = self.waiting.get(uid)
         target = self.state.find(address) if address else None
         if target is None:

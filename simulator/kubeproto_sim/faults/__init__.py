@@ -1,1 +1,1 @@
-"""Faults: failures between clients and a cluster, by a script or by a seed."""
+"""Faults: failures between clients and a cluster, from a script, or at random from a seed."""

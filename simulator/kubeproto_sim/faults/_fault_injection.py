@@ -1,4 +1,4 @@
-"""`Faults`: injects failures between clients and a cluster, by a script or by a seed.
+"""`Faults`: injects failures between clients and a cluster, from a script, or at random from a seed.
 
 ::
 

@@ -65,7 +65,7 @@ def numbers() -> tuple[dict[str, str], dict[str, dict[int, ProtobufField]]]:
 
 @functools.cache
 def _widths() -> dict[tuple[str, str], int]:
-    """Return the size of integers in bits by type and field; the type has no package before its group."""
+    """Return the size of integers in bits by type and field; type names omit the package prefix."""
     bits = {"int32": 32, "int64": 64}
     return {
         (".".join(name.split(".")[-3:]), field.name): bits[field.type]

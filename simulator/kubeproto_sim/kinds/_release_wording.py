@@ -16,7 +16,7 @@ from kubeproto.objects import is_list, is_object
 
 from ..storage._json_values import member, objects_in, quoted
 
-_GO_VALUES_UNTIL: Final = 33  # later releases print values other than texts as JSON
+_GO_VALUES_UNTIL: Final = 33  # later releases print non-string values as JSON
 _OTHER_LENGTHS_UNTIL: Final = 31
 # The last release with a text, the reason, the text of the newest release, and that of older releases.
 _TEXTS: Final = (

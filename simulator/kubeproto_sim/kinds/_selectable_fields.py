@@ -50,7 +50,7 @@ BUILT_IN: Final[dict[str, dict[str, SelectableField]]] = {
     ) | {
         "spec.host": SelectableField(("spec.nodeName",)),
         "spec.hostNetwork": SelectableField(("spec.hostNetwork",), "false"),
-        "status.podIPs": SelectableField(()),  # accepted, and without a value
+        "status.podIPs": SelectableField(()),  # accepted as a selector, but always empty
     },
     "events": _at_own_path(
         *META, *(f"involvedObject.{name}" for name in _REFERENCE_FIELDS), "reason", "reportingComponent",

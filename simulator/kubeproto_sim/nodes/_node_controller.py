@@ -102,7 +102,7 @@ class NodeController:
             self._dirty_nodes[event.stored.name] = None
 
     def work(self) -> bool:
-        """Process marked objects and passed times; return whether anything was written."""
+        """Process marked objects and expired deadlines; return whether anything was written."""
         version = self.state.storage.version
         nodes, self._dirty_nodes = self._dirty_nodes, {}
         for name in nodes:
@@ -316,5 +316,5 @@ class NodeController:
 
     def _served(self, name: str) -> ServedKind:
         served = self.state.kinds.of_storage(name)
-        assert served is not None  # a kind of the server's own
+        assert served is not None  # a built-in kind
         return served

@@ -155,7 +155,7 @@ class ContainerExited(Struct, frozen=True, gc=False):
 
 
 class ReadinessChanged(Struct, frozen=True, gc=False):
-    """The readiness probe of a container, or of all containers without a name, succeeded or failed."""
+    """The readiness probe of a container, or of all if `name` is empty, succeeded or failed."""
 
     ready: bool
     name: str = ""

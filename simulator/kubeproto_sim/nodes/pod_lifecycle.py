@@ -164,7 +164,7 @@ def step(state: State, event: Event, now: float) -> Step:
 
 
 def _pass_time(state: Initializing | Active | Ending, now: float) -> Step:
-    """Perform all planned transitions until now, one after the other, each at its own time."""
+    """Perform all planned transitions due by now, one after the other, each at its own time."""
     current: State = state
     all_actions: list[Action] = []
     while (time := next_due(current)) is not None and time <= now:

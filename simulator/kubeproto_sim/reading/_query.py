@@ -103,7 +103,7 @@ def number(query: Query, name: str) -> int | None:
 
 
 def seconds(text: str) -> float | None:
-    """Parse a duration of Go, such as 1m30s; None if the text is not a duration."""
+    """Parse a Go duration, such as 1m30s; None if the text is not a duration."""
     if text == "0":
         return 0.0
     sign = -1.0 if text.startswith("-") else 1.0

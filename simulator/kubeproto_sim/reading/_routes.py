@@ -68,7 +68,7 @@ class Routes:
             return Route(other.served, other.verb, other.namespace, name, "", other.everywhere)
         route = find_route(self._kinds, method, path, query)
         if isinstance(route, Route) and not (route.subresource or route.watched):
-            if name and route.name == name:  # not so if the path ends in a slash
+            if name and route.name == name:  # differs if the path has a trailing slash
                 self._objects[method, collection] = route
             elif method == "POST" and name == route.served.plural:
                 self._creations[path] = route
@@ -98,7 +98,7 @@ def find_route(kinds: KindRegistry, method: str, path: str, query: Query) -> Rou
 
 
 def unknown_version(kinds: KindRegistry, group: str) -> Exception:
-    """Return the 404 for a version that is not served; it depends on the part that serves its group."""
+    """Return the 404 for a version that is not served; it depends on whether the group is built in."""
     return unknown_resource() if kinds.is_builtin_group(group) else unknown_path()
 
 

@@ -164,7 +164,7 @@ def _versions_by_group(state: ServerState) -> dict[str, list[str]]:
 
 
 def _versions() -> dict[str, Any]:
-    # This oldest of the documents has no apiVersion.
+    # This legacy document has no apiVersion.
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": _ADDRESS}
 
 

@@ -90,7 +90,7 @@ def log_url(backend: Backend, route: Route, container: str, request: ServerReque
 def command_url(
     backend: Backend, route: Route, container: str, streams: CommandStreams, command: tuple[str, ...]
 ) -> str:
-    """Return the URL at which a server runs a command, or attaches, at a kubelet."""
+    """Return the kubelet URL for exec or attach."""
     streams_by_name = {
         "error": streams.stderr, "input": streams.stdin, "output": streams.stdout, "tty": streams.tty,
     }  # fmt: skip

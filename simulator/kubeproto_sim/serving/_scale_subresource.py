@@ -54,7 +54,7 @@ def handle_scale(
         writer = Writer(state, main, request.query, request.manager)
         if body is None:
             present = _scale_of(route, obj, strict=False)
-            # With this number a server marks that the object has no replicas field yet.
+            # The server uses this value for a missing replicas field.
             present["spec"].setdefault("replicas", _UNSET)
             body = patched_scale(state, route, request, present)
         _check_meta(writer, stored, body.get("metadata", {}), patched=route.verb == "patch")

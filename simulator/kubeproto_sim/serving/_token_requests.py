@@ -81,7 +81,7 @@ def _fill(body: dict[str, Any]) -> None:
 def _bound_object(
     state: ServerState, account: StoredRecord, bound: dict[str, Any]
 ) -> tuple[str, StoredRecord] | None:
-    """Return the object with whose deletion a token ends, and its kind; or refuse the request."""
+    """Return the kind of the object that the token is bound to, and the object; or refuse the request."""
     if not bound:
         return None
     api_version, kind, name = (bound.get(part, "") for part in ("apiVersion", "kind", "name"))

@@ -37,7 +37,7 @@ W_co = TypeVar("W_co", covariant=True)
 
 
 class ObjectWriter(Protocol[W_co]):
-    """The write of the object of a request; a `W_co` is its outcome."""
+    """Writes the object of a request; `W_co` is the type of its result."""
 
     @property
     def route(self) -> Route:

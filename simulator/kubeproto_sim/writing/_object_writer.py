@@ -63,7 +63,7 @@ class Writer(WriteRequest):
             sent_status = obj.pop("status", None) or {}
         has_plugin = is_completed(served)
         if has_plugin or self.gate.mutates:
-            # No manager owns the fields that plugins and webhooks add, so ownership is recorded before.
+            # No manager owns the fields that plugins and webhooks add, so ownership is recorded beforehand.
             self.tracker.created(obj)
         if has_plugin:
             complete(state, served, obj)

@@ -46,7 +46,7 @@ def _copy_resized(container: Json, changed: Json | None) -> None:
 
 
 def check_part(subresource: str, obj: Json, old: Json) -> Iterator[Violation]:
-    """Check that existing containers for debugging do not change."""
+    """Check that existing ephemeral containers do not change."""
     if subresource != "ephemeralcontainers":
         return
     new = {container["name"]: container for container in objects_in(obj["spec"], "ephemeralContainers")}

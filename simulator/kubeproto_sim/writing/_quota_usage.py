@@ -51,7 +51,7 @@ def usage_of(resource: str, obj: Json, now: float) -> Usage:
 
 
 def names_for(resource: str, names: set[str]) -> set[str]:
-    """Return the names in a quota that the objects of a resource use."""
+    """Return the quota keys that count this resource."""
     if resource == "pods":
         return {name for name in names if name in _POD_NAMES or _is_extended_resource(name)}
     if resource == "services":

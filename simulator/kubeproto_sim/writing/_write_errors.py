@@ -44,7 +44,7 @@ def invalid_metadata(served: ServedKind, value: Any) -> TypeMismatch:
 
 
 def kind_mismatch(kinds: KindRegistry | None, expected: tuple[str, str], kind: str, api_version: str) -> str:
-    """Return the message about an object of another kind than the expected built-in kind; empty if equal.
+    """Return the message about an object whose kind is not the expected built-in kind; empty if equal.
 
     Without `kinds`, the server has no other kind that it could name.
     """

@@ -72,7 +72,7 @@ class WriteRequest:
         self.warnings += faults
 
     def strict_refusal(self, faults: list[str]) -> Rejection:
-        """Return the rejection of unknown and duplicate fields; a patch has another form of it."""
+        """Return the rejection of unknown and duplicate fields; a patch words it differently."""
         yaml_faults = [fault for fault in faults if fault.startswith("line ")]
         messages = [fault for fault in faults if fault not in yaml_faults]
         if yaml_faults:

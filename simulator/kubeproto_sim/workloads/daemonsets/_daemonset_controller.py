@@ -72,7 +72,7 @@ class DaemonSetController(OwnerLoop):
                 surplus -= 1
 
     def _on_node(self, event: StoredEvent) -> None:
-        """Sync all DaemonSets unless only the status of a node has changed: that decides on no pod."""
+        """Sync all DaemonSets unless only a node's status has changed, which does not affect placement."""
         previous = event.previous
         if previous is not None and event.change == "MODIFIED":
             served = self.objects.state.kinds.of_storage(_NODES)

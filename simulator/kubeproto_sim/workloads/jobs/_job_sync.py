@@ -148,7 +148,7 @@ class JobSync:
             self._succeeded_count = len(self._indexes.succeeded)
 
     def _unrecorded(self, recorded: set[str]) -> list[Json]:
-        """Return the pods in any phase that are neither counted nor recorded for it."""
+        """Return the pods, in any phase, that are neither counted nor listed as uncounted."""
         return [
             pod
             for pod in self._pods

@@ -22,7 +22,7 @@ TRIGGER_TIME: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
 class _TriggerTimes(Struct, frozen=True):
-    """When a Service was created and its pods became ready or unready, as its endpoints were written last."""
+    """The creation and readiness times of a Service and its pods, as of the last write of its endpoints."""
 
     service: float
     pods: dict[str, float]
