@@ -182,7 +182,7 @@ def acquire_lease(context: ObservedLease, now: float) -> SendUpdate:
         spec,
         holder_identity=candidate.identity,
         lease_duration_seconds=candidate.lease_duration,
-        lease_transitions=min((_transitions(context.lease) or 0) + 1, MAX_NUMBER),
+        lease_transitions=min((_count_transitions(context.lease) or 0) + 1, MAX_NUMBER),
         acquire_time=None,
         renew_time=None,
     )
@@ -194,7 +194,7 @@ def renew_lease(context: ObservedLease, send_at: float) -> SendUpdate:
     spec = replace(
         context.lease.spec,
         lease_duration_seconds=duration,
-        lease_transitions=_transitions(context.lease),
+        lease_transitions=_count_transitions(context.lease),
         renew_time=None,
     )
     return SendUpdate(replace(context.lease, spec=spec), send_at, send_at)
@@ -206,14 +206,14 @@ def clear_holder(lease: Lease, now: float) -> SendUpdate:
         lease.spec,
         holder_identity="",
         lease_duration_seconds=1,
-        lease_transitions=_transitions(lease),
+        lease_transitions=_count_transitions(lease),
         acquire_time=None,
         renew_time=None,
     )
     return SendUpdate(replace(lease, spec=spec), now, now)
 
 
-def _transitions(lease: Lease) -> int | None:
+def _count_transitions(lease: Lease) -> int | None:
     """Return the number of transitions as a server accepts it: it refuses negative and larger numbers.
 
     After the largest one the number stays, because programs that use it as a fencing token rely on a number

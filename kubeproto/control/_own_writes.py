@@ -127,7 +127,7 @@ class OwnWrites(Generic[Key]):
             rank, _, waiting, object_key = heappop(versions)
             cached = find_entry(object_key)
             self._settle(waiting, is_lost=relisted if cached is None else is_older(cached, rank))
-            self._show(waiting, now, released)
+            self._mark_shown(waiting, now, released)
         if unordered := self._unordered.get(cache):
             for identity, (write, waiting) in list(unordered.items()):
                 is_shown = write.is_shown(version, find_entry(write.key))
@@ -135,7 +135,7 @@ class OwnWrites(Generic[Key]):
                     del unordered[identity]
                     if write.deleted:
                         self._settle(waiting, is_lost=not is_shown)
-                    self._show(waiting, now, released)
+                    self._mark_shown(waiting, now, released)
                 elif not waiting.pending and not write.deleted:
                     del unordered[identity]  # versions have no order, so a loss cannot be detected
         return released
@@ -183,7 +183,7 @@ class OwnWrites(Generic[Key]):
         if is_lost:
             self._lost_keys.append(waiting.key)
 
-    def _show(self, waiting: _WaitingKey[Key], now: float, released: list[Key]) -> None:
+    def _mark_shown(self, waiting: _WaitingKey[Key], now: float, released: list[Key]) -> None:
         if waiting.pending == 1:
             self._release(waiting, now)
             released.append(waiting.key)

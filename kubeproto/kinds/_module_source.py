@@ -12,7 +12,7 @@ _WIDTH: Final = 110
 _INDENT: Final = "    "
 
 
-class Name(str):
+class BareName(str):
     """A value that is written without quotes."""
 
     __slots__ = ()
@@ -63,11 +63,15 @@ class Module(Struct, frozen=True, kw_only=True):
 
 def write(module: Module) -> str:
     """Return the source code of a module."""
-    heads = [f'"""{module.doc}"""', "from __future__ import annotations"]
-    heads += ["\n".join(group) for group in module.imports if group]
+    header_blocks = [f'"""{module.doc}"""', "from __future__ import annotations"]
+    header_blocks += ["\n".join(group) for group in module.imports if group]
     names = sorted(class_.name for class_ in module.classes)
-    heads.append(_wrap("__all__ = [", [f'"{name}"' for name in names], "]"))
-    return "\n\n".join(heads) + "".join(f"\n\n\n{_class_source(class_)}" for class_ in module.classes) + "\n"
+    header_blocks.append(_wrap("__all__ = [", [f'"{name}"' for name in names], "]"))
+    return (
+        "\n\n".join(header_blocks)
+        + "".join(f"\n\n\n{_class_source(class_)}" for class_ in module.classes)
+        + "\n"
+    )
 
 
 def names_in(types: Iterable[str]) -> set[str]:
@@ -117,7 +121,7 @@ def _class_source(class_: Class) -> str:
 def _keyword_source(name: str, value: Value) -> str:
     """Return the value of a class keyword; a long value is split into lines."""
     match value:
-        case Name():
+        case BareName():
             return value
         case str():
             return quoted(value)

@@ -142,24 +142,24 @@ class _Parser:
         if not self._tokens:
             return ()
         requirements = [self._parse_requirement()]
-        while self._next() == ",":
+        while self._peek() == ",":
             self._take()
             requirements.append(self._parse_requirement())
-        if self._next() != _END:
+        if self._peek() != _END:
             raise self._unexpected("',' or the end")
         return tuple(requirements)
 
     def _parse_requirement(self) -> Requirement:
-        if self._next() == "!":
+        if self._peek() == "!":
             self._take()
             return Requirement(self._take_word("a key"), "DoesNotExist")
         key = self._take_word("a key or '!'")
-        match self._next():
+        match self._peek():
             case "," | "":
                 return Requirement(key, "Exists")
             case "=" | "==" | "!=" | ">" | "<" as symbol:
                 self._take()
-                value = "" if self._next() in (",", _END) else self._take_word("a value")
+                value = "" if self._peek() in (",", _END) else self._take_word("a value")
                 return Requirement(key, _OPERATORS[symbol], (value,))
             case "in" | "notin" as word:
                 self._take()
@@ -169,30 +169,30 @@ class _Parser:
 
     def _parse_values(self) -> tuple[str, ...]:
         """Return the values between parentheses; nothing between two commas is the empty value."""
-        if self._next() != "(":
+        if self._peek() != "(":
             raise self._unexpected("'('")
         values: list[str] = []
-        while self._next() != ")":
+        while self._peek() != ")":
             self._take()  # the opening parenthesis, then the commas
-            values.append("" if self._next() in (",", ")") else self._take_word("a value"))
-            if self._next() not in (",", ")"):
+            values.append("" if self._peek() in (",", ")") else self._take_word("a value"))
+            if self._peek() not in (",", ")"):
                 raise self._unexpected("',' or ')'")
         self._take()
         return tuple(values)
 
     def _take_word(self, expected: str) -> str:
-        if self._next() == _END or self._next() in _SYMBOLS:
+        if self._peek() == _END or self._peek() in _SYMBOLS:
             raise self._unexpected(expected)
         return self._take()
 
-    def _next(self) -> str:
+    def _peek(self) -> str:
         return self._tokens[-1] if self._tokens else _END
 
     def _take(self) -> str:
         return self._tokens.pop()
 
     def _unexpected(self, expected: str) -> ValueError:
-        actual = repr(self._next()) if self._tokens else "the end"
+        actual = repr(self._peek()) if self._tokens else "the end"
         return ValueError(f"label selector {self._text!r}: found {actual} where {expected} is expected")
 
 

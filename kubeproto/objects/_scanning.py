@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _members: Final = Reader[dict[str, Raw]](dict[str, Raw]).read
 _elements: Final = Reader[list[Raw]](list[Raw]).read
 _value: Final = Reader[Raw](Raw).read
-_key: Final = Reader[str](str).read
+_read_key: Final = Reader[str](str).read
 
 _TOKEN: Final = Pattern(
     rb'[ \t\r\n]*+(?:("(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")'
@@ -45,7 +45,7 @@ def split_object(text: bytes | Raw) -> dict[str, Raw]:
         return _members(text)
     except TooDeep:
         data = bytes(text)
-    return {_key(key): Raw(data[start:end]) for key, start, end in _iterate_parts(data, b"{")}
+    return {_read_key(key): Raw(data[start:end]) for key, start, end in _iterate_parts(data, b"{")}
 
 
 def split_array(text: bytes | Raw) -> list[Raw]:

@@ -20,7 +20,7 @@ class MicroTime(datetime.datetime):
 
     # The arguments are those of datetime, whose __new__ has used them.
     def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse_naive(self)
+        _reject_naive_time(self)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -58,13 +58,13 @@ def _read(cls: type[_Time], text: str) -> _Time:
 
 
 def _to_utc(time: _Time) -> _Time:
-    _refuse_naive(time)
+    _reject_naive_time(time)
     try:
         return time.astimezone(datetime.UTC)
     except OverflowError:
         raise ValueError(f"{time.isoformat()} lies outside the years 1 to 9999 in UTC") from None
 
 
-def _refuse_naive(time: datetime.datetime) -> None:
+def _reject_naive_time(time: datetime.datetime) -> None:
     if time.utcoffset() is None:
         raise ValueError(f"{time.isoformat()} is naive (no time zone)")

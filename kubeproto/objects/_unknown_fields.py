@@ -16,8 +16,8 @@ from ._object_meta import ObjectMeta
 
 Path = tuple[str | int, ...]
 
-_LISTS: Final = (list, tuple, set, frozenset, Sequence)
-_MAPS: Final = (dict, Mapping)
+_LIST_TYPES: Final = (list, tuple, set, frozenset, Sequence)
+_MAP_TYPES: Final = (dict, Mapping)
 # Their class describes only the metadata.
 _OPEN: Final = (Dynamic, Metadata)
 
@@ -27,7 +27,7 @@ def unknown_fields(type_: Any, value: Any) -> Iterator[Path]:
     origin, arguments = _split_type(type_)
     if is_object(value):
         yield from _in_object(type_, origin, arguments, value)
-    elif is_list(value) and origin in _LISTS and arguments:
+    elif is_list(value) and origin in _LIST_TYPES and arguments:
         for index, element in enumerate(value):
             yield from _unknown_below(arguments[0], index, element)
 
@@ -42,7 +42,7 @@ def _in_object(type_: Any, origin: Any, arguments: tuple[Any, ...], value: dict[
                 yield from _unknown_below(field_types[name], name, member)
             else:
                 yield (name,)
-    elif origin in _MAPS and len(arguments) == 2:
+    elif origin in _MAP_TYPES and len(arguments) == 2:
         for name, member in value.items():
             yield from _unknown_below(arguments[1], name, member)
 

@@ -17,8 +17,8 @@ TABLE: Final = f"{JSON};as=Table;v=v1;g=meta.k8s.io"
 # Sent in every request, because some HTTP libraries add their own. A server compresses responses from 128 KiB
 # on, which client-go requests by default too. Streams stay uncompressed: from Kubernetes 1.37 on, a watch
 # would arrive as a gzip member for each flush, which costs both sides more than a short event can save.
-_COMPRESSED: Final = ("Accept-Encoding", "gzip")
-_UNCOMPRESSED: Final = ("Accept-Encoding", "identity")
+_ACCEPT_GZIP: Final = ("Accept-Encoding", "gzip")
+_ACCEPT_IDENTITY: Final = ("Accept-Encoding", "identity")
 
 
 def accept(kind: type[KubeObject], *, many: bool = False) -> Headers:
@@ -28,17 +28,17 @@ def accept(kind: type[KubeObject], *, many: bool = False) -> Headers:
 
 def accept_media(media: str) -> Headers:
     """Request a response of this media type."""
-    return (("Accept", media), _COMPRESSED)
+    return (("Accept", media), _ACCEPT_GZIP)
 
 
 def accept_stream(kind: type[KubeObject]) -> Headers:
     """Request a stream of objects, at the depth of the class."""
-    return (("Accept", _media_type(kind, "")), _UNCOMPRESSED)
+    return (("Accept", _media_type(kind, "")), _ACCEPT_IDENTITY)
 
 
 def accept_anything() -> Headers:
     """Request a log or another response that is not an object."""
-    return (("Accept", "*/*"), _UNCOMPRESSED)
+    return (("Accept", "*/*"), _ACCEPT_IDENTITY)
 
 
 def content_type(media: str) -> Headers:

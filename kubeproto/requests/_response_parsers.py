@@ -15,7 +15,7 @@ from ..wire import Decoder, Headers, RawRequest, header
 T = TypeVar("T")
 K = TypeVar("K", bound=KubeObject)
 
-_MAX_QUOTE: Final = 200
+_MAX_QUOTED_CHARS: Final = 200
 
 
 def read_json(type_: type[T], headers: Headers, body: bytes) -> T:
@@ -41,7 +41,7 @@ def _find_json_problem(headers: Headers, body: bytes) -> str:
             return f"its body is invalid JSON: {error}"
         media = header(headers, "content-type")
         described = f"is {media}, not" if media else "has no Content-Type and is not"
-        return f"its body {described} JSON: {body[:_MAX_QUOTE].decode('utf-8', 'replace')!r}"
+        return f"its body {described} JSON: {body[:_MAX_QUOTED_CHARS].decode('utf-8', 'replace')!r}"
     return ""
 
 

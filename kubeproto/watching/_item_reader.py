@@ -116,7 +116,7 @@ class ItemReader(Generic[K]):
         self._strict = strict
         self._resource: Resource | None = getattr(self._plain, "resource", None) or resource
         self._default_resource = resource  # of items without a kind
-        self._nameless = 0
+        self._nameless_count = 0
         self.name = str(self._plain.__name__)
 
     def items_of(self, page: _PageOf[T]) -> list[T]:
@@ -240,8 +240,8 @@ class ItemReader(Generic[K]):
     def _make_malformed(self, text: bytes, error: InvalidObject) -> Malformed:
         meta = read_metadata(text)
         if meta is None or not meta.name:
-            self._nameless += 1
-            if self._nameless > _MAX_NAMELESS:
+            self._nameless_count += 1
+            if self._nameless_count > _MAX_NAMELESS:
                 raise RemoteProtocolError(
                     f"not a list of {self.name}: over {_MAX_NAMELESS} of its items have no name"
                 )

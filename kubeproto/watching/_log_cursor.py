@@ -27,7 +27,7 @@ MAX_PIECE: Final = 1 << 20
 
 _TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: |$)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND: Final = 1_000_000_000
+_NS_PER_SECOND: Final = 1_000_000_000
 
 
 class TimedLine(Struct, frozen=True, gc=False):
@@ -73,7 +73,7 @@ class LogCursor:
         """The second from which to request the log; None if no line with a time has arrived."""
         if self._last_time is None:
             return None
-        return _EPOCH + timedelta(seconds=self._last_time // _SECOND)
+        return _EPOCH + timedelta(seconds=self._last_time // _NS_PER_SECOND)
 
     def begin(self) -> None:
         """Begin another response, which starts at `since` if that is set."""
@@ -167,4 +167,4 @@ class LogCursor:
                 time = _EPOCH
             seconds = (time - _EPOCH) // timedelta(seconds=1)
             self._parsed_second = (key, seconds)
-        return seconds * _SECOND + int((match[2] or b"0").ljust(9, b"0"))
+        return seconds * _NS_PER_SECOND + int((match[2] or b"0").ljust(9, b"0"))

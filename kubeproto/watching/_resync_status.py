@@ -60,11 +60,11 @@ def _explain(state: State, now: float) -> str:
         case Idle():
             return "it has not been started, or is paused"
         case Ended():
-            return "it has been stopped" + _after_failure(state)
+            return "it has been stopped" + _failure_suffix(state)
         case Opening():
-            return "a watch is being opened" + _after_failure(state)
+            return "a watch is being opened" + _failure_suffix(state)
         case Asking():
-            return "a streaming list has been requested" + _after_failure(state)
+            return "a streaming list has been requested" + _failure_suffix(state)
         case Streaming(context=context, count=count, opened_at=opened_at):
             silent_for = now - (context.received_at if context.received_at is not None else opened_at)
             return (
@@ -77,12 +77,12 @@ def _explain(state: State, now: float) -> str:
                 " initial-events-end bookmark"
             )
         case Listing(paging=pager.Following(), count=count):
-            return f"the next page of a list was requested after {count} objects" + _after_failure(state)
+            return f"the next page of a list was requested after {count} objects" + _failure_suffix(state)
         case Listing():
-            return "a list has been requested" + _after_failure(state)
+            return "a list has been requested" + _failure_suffix(state)
 
 
-def _after_failure(state: State) -> str:
+def _failure_suffix(state: State) -> str:
     failure, failures = state.context.failure, state.context.failures
     if failure is None or not failures:
         return ""

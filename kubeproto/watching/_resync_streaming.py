@@ -46,7 +46,7 @@ MAX_MISSING_ENDS: Final = 3
 LAG: Final = 10.0  # seconds; the bookmark follows the initial events immediately, so this is generous
 SILENCE: Final = 30.0  # seconds without an event, after which the next event must be the bookmark
 
-NO_BOOKMARK_IN_SILENCE: Final = Garbled(
+MISSING_BOOKMARK: Final = Garbled(
     f"no event for {SILENCE:g} s, then a live event, and no initial-events-end bookmark"
 )
 NO_BOOKMARK: Final = Garbled(f"live events for {LAG:g} s, and no initial-events-end bookmark")
@@ -79,7 +79,7 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
         ):
             # Bookmarks come each minute, so users would not wait for another.
             return _to_plain_list(
-                _count_missing_end(state), state.version, NO_BOOKMARK_IN_SILENCE, now, Close(), Discard()
+                _count_missing_end(state), state.version, MISSING_BOOKMARK, now, Close(), Discard()
             )
         case Streaming(context, version, opened_at, count), Received(live=True):
             context, count = note_activity(context, now), count + event.count

@@ -194,9 +194,11 @@ class ChunkedBody:
 
     def _read_trailers(self, data: bytes, offset: int) -> None:
         # As in heads, a bare newline is a line end: robustness that h11 and Go's reader have.
-        empty = 1 if data[offset : offset + 1] == b"\n" else 2 if data[offset : offset + 2] == b"\r\n" else 0
-        if empty:
-            self.finished, self.trailing_data = True, data[offset + empty :]
+        line_end_size = (
+            1 if data[offset : offset + 1] == b"\n" else 2 if data[offset : offset + 2] == b"\r\n" else 0
+        )
+        if line_end_size:
+            self.finished, self.trailing_data = True, data[offset + line_end_size :]
         elif (blank_line := re.search(_BLANK_LINE, data[offset:])) is not None:
             _check_trailers(data[offset : offset + blank_line.start()])
             self.finished, self.trailing_data = True, data[offset + blank_line.end() :]

@@ -39,7 +39,7 @@ MAX_CHUNK: Final = 64 << 20
 # The limit for a whole body: a list of 100,000 pods is 580 MB.
 MAX_BODY: Final = 1 << 30
 
-_ALLOWANCE: Final = 16 << 20
+_MAX_CREDIT: Final = 16 << 20
 
 # At the end of a member zlib copies the bytes behind it. Small slices keep a body of tiny members from
 # becoming quadratic; larger ones would inflate no faster.
@@ -57,7 +57,7 @@ class Inflater:
     def __init__(self, *, max_size: int = MAX_CHUNK, max_ratio: int = MAX_RATIO) -> None:
         self._max_size = max_size
         self._max_ratio = max_ratio
-        self._credit = _ALLOWANCE
+        self._credit = _MAX_CREDIT
         self._member: _Decompress | None = None
 
     def feed(self, chunk: bytes) -> bytes:
@@ -97,7 +97,7 @@ class Inflater:
             data = member.unused_data
             if member.eof:
                 self._member = None
-        self._credit = min(credit, _ALLOWANCE)
+        self._credit = min(credit, _MAX_CREDIT)
         return outputs
 
 

@@ -117,7 +117,7 @@ Failure: TypeAlias = Status | ApiError | TransportError | RemoteProtocolError
 _TOO_LARGE: Final = "Too large resource version"
 
 # A log line has space for about this much; the error itself keeps the rest.
-_LINE: Final = 300
+_MAX_LOG_LINE: Final = 300
 
 
 def classify(failure: Failure) -> Outcome:
@@ -202,4 +202,4 @@ def _describe(error: Exception) -> str:
 
 def _to_single_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LINE else line[:_LINE] + "…"
+    return line if len(line) <= _MAX_LOG_LINE else line[:_MAX_LOG_LINE] + "…"

@@ -22,7 +22,7 @@ from ._secret_scrubber import SecretScrubber
 from ._transport import Headers, RawRequest
 
 # Go's client keeps this much of a non-Kubernetes response; enough to recognise a proxy's page.
-_MAX_QUOTE: Final = 2048
+_MAX_QUOTED_CHARS: Final = 2048
 
 # The limit for the inflated body of a refusal.
 _MAX_REFUSAL: Final = 4 << 20
@@ -188,6 +188,6 @@ def _with_retry_after(headers: Headers, status: Status) -> Status:
 
 def _quote(body: bytes) -> str:
     """Return the beginning of a foreign body on one line, without control characters."""
-    text = " ".join(body[:_MAX_QUOTE].decode("utf-8", "replace").split())
+    text = " ".join(body[:_MAX_QUOTED_CHARS].decode("utf-8", "replace").split())
     text = "".join(character if character.isprintable() else "\ufffd" for character in text)
-    return text + "…" if len(body) > _MAX_QUOTE else text
+    return text + "…" if len(body) > _MAX_QUOTED_CHARS else text

@@ -31,7 +31,7 @@ _OF_SECRETS: Final = ("data", "stringData")
 _OF_REVIEWS: Final = ("spec",)
 
 # Shorter values are replaced only as whole words: a message without any s would be unreadable.
-_SHORT: Final = 4
+_MIN_SUBSTRING_LENGTH: Final = 4
 
 
 class SecretScrubber:
@@ -123,10 +123,10 @@ def _quoted_forms(value: str) -> Iterator[str]:
     for text in plain:
         yield text
         yield msgspec.json.encode(text).decode()[1:-1]
-        yield from (line for line in text.splitlines() if len(line) >= _SHORT)
+        yield from (line for line in text.splitlines() if len(line) >= _MIN_SUBSTRING_LENGTH)
 
 
 def _hide(text: str, value: str) -> str:
-    if len(value) >= _SHORT:
+    if len(value) >= _MIN_SUBSTRING_LENGTH:
         return text.replace(value, _HIDDEN)
     return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", _HIDDEN, text) if value else text

@@ -299,7 +299,7 @@ class Cluster:
         nodes = self._state.extension(Nodes)
         if nodes is None:
             nodes = Nodes(self._state, Behaviour(**options))
-            nodes.enter()
+            nodes.register()
             count = 1 if count is None else count
         elif options:
             raise LocalProtocolError(

@@ -98,7 +98,7 @@ def get_object(
 def get_objects(state: ServerState, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
     """Return all objects of a kind, in the order of a list."""
     served = served_kind(state, kind)
-    stored_objects = [served.storage.objects[key] for key in served.storage.in_order()]
+    stored_objects = [served.storage.objects[key] for key in served.storage.sorted_keys()]
     return [_decode(served.encode_response(stored.data)) for stored in stored_objects]
 
 

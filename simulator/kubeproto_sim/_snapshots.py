@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from .kinds._kind_registry import KindRegistry
-from .storage._storage import ResourceStorage, Storage, StoredEvent, make_stored
+from .storage._storage import ResourceStorage, Storage, StoredEvent, make_record
 
 if TYPE_CHECKING:
     from ._state import ServerState
@@ -63,7 +63,7 @@ def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
         if snapshot_object.data is None:
             continue
         obj: dict[str, Any] = msgspec.json.decode(snapshot_object.data)
-        stored = make_stored(snapshot_object.key, obj, snapshot_object.version, snapshot_object.data)
+        stored = make_record(snapshot_object.key, obj, snapshot_object.version, snapshot_object.data)
         resource = storage.resource(snapshot_object.resource)
         resource.objects[snapshot_object.key] = stored
         resource.forget_order()

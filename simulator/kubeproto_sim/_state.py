@@ -71,7 +71,7 @@ class ClusterExtension(Protocol):
 class NodeExtension(ClusterExtension, Protocol):
     """The nodes of a cluster, as controllers know them."""
 
-    def keeps(self, node: str) -> bool:
+    def simulates(self, node: str) -> bool:
         """Return whether a node is simulated, so that its kubelet decides when its pods end."""
         ...
 

@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 from kubeproto import RemoteProtocolError
 from kubeproto_runtime.pods import CopyError
 from kubeproto_runtime.pods._extracting import Extraction, describe_failure
-from kubeproto_runtime.pods._packing import TarPacking
+from kubeproto_runtime.pods._packing import TarPacker
 from kubeproto_runtime.pods._tar_reader import TarReader
 
 Member = tuple[str, bytes, str]  # a name, a type, and a target or content
@@ -259,7 +259,7 @@ def test_tarfile_reads_the_packed_files(tmp_path: Path) -> None:
     (top / "sub" / "link").symlink_to("../a")
     (top / ("long" * 40)).write_text("x")
     os.mkfifo(top / "pipe")
-    packing = TarPacking(top, "renamed")
+    packing = TarPacker(top, "renamed")
     data = b"".join(packing.chunks())
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         members_ = {info.name: (info.type, info.mode, info.linkname) for info in tar}

@@ -16,7 +16,7 @@ import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.watching.log_tail import RunEnded, RunStarted
 from kubeproto_runtime.pods import LogLine, read_logs
-from kubeproto_runtime.pods._container_runs import run_events
+from kubeproto_runtime.pods._container_runs import events_of_runs
 from kubeproto_runtime.testing import BACKENDS, run, simulated
 
 _HOUR = 3600.0
@@ -259,7 +259,7 @@ def test_the_run_of_a_container_is_read_from_its_status(
         "spec": {part: [{"name": "app"}]},
         "status": {statuses: [{"name": "app", **status}]},
     }
-    assert run_events(results).get("app") == event
+    assert events_of_runs(results).get("app") == event
 
 
 @pytest.mark.parametrize(
@@ -273,4 +273,4 @@ def test_the_policy_and_the_phase_determine_whether_another_run_follows(
     status = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": code}}}
     spec = {"containers": [{"name": "app"}], "restartPolicy": restart}
     pod_ = {"metadata": {}, "spec": spec, "status": {"phase": phase, "containerStatuses": [status]}}
-    assert run_events(pod_) == {"app": RunEnded(0, is_last=last)}
+    assert events_of_runs(pod_) == {"app": RunEnded(0, is_last=last)}

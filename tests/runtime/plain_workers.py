@@ -16,7 +16,7 @@ from kubeproto import InvalidObject, decode
 from kubeproto.control import Work, WorkQueue
 from kubeproto_runtime.reconciling._controller_runner import ControllerRunner
 from kubeproto_runtime.reconciling._plans import check_awaitable
-from kubeproto_runtime.tasks._stray_cancellations import failure_of, failures
+from kubeproto_runtime.tasks._stray_cancellations import failure_of, failure_types
 
 
 class PlainWorkers:
@@ -107,7 +107,7 @@ async def plain_perform(reconciling: Any, work: Work[str]) -> None:
                 await self._refuse(work, entry, error, context, started_at)
                 return
         action = await check_awaitable(self.plan.reconcile(subject, context))
-    except failures() as error:
+    except failure_types() as error:
         self._fail(work, failure_of(error), context, started_at)
     else:
         self._succeed(work, action, context, started_at)

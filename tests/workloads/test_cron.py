@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
-from kubeproto_sim.writing._cron_schedules import InvalidSchedule, Schedule, read_schedule
+from kubeproto_sim.writing._cron_schedules import InvalidSchedule, Schedule, parse_schedule
 
 UTC = datetime.UTC
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -20,7 +20,7 @@ def timestamp(text: str, zone: datetime.tzinfo = UTC) -> float:
 
 
 def next_times(schedule: str, text: str, zone: datetime.tzinfo = UTC) -> str:
-    next_time = read_schedule(schedule).after(timestamp(text, zone), zone)
+    next_time = parse_schedule(schedule).after(timestamp(text, zone), zone)
     assert next_time is not None
     return datetime.datetime.fromtimestamp(next_time, zone).strftime("%Y-%m-%d %H:%M:%S")
 
@@ -64,7 +64,7 @@ def test_the_next_time_across_a_change_of_the_clocks(schedule: str, start: str, 
 
 
 def test_a_repeated_hour_is_met_twice() -> None:
-    schedule = read_schedule("30 2 * * *")
+    schedule = parse_schedule("30 2 * * *")
     first = schedule.after(timestamp("2026-10-25 00:00:00", BERLIN), BERLIN)
     assert first is not None
     second = schedule.after(first, BERLIN)
@@ -73,7 +73,7 @@ def test_a_repeated_hour_is_met_twice() -> None:
 
 
 def test_an_impossible_day_has_no_next_time() -> None:
-    assert read_schedule("0 0 30 2 *").after(0.0) is None
+    assert parse_schedule("0 0 30 2 *").after(0.0) is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_impossible_day_has_no_next_time() -> None:
 )
 def test_an_invalid_schedule_is_refused_as_by_a_server(schedule: str, reason: str) -> None:
     with pytest.raises(InvalidSchedule) as raised:
-        read_schedule(schedule)
+        parse_schedule(schedule)
     assert str(raised.value) == reason
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
     job = {"kind": "CronJob", "apiVersion": "batch/v1", "metadata": {"name": "tick"},
@@ -107,7 +107,7 @@ def test_an_invalid_schedule_is_refused_as_by_a_server(schedule: str, reason: st
 @given(st.text("*/,-?0123456789 @amyonv", max_size=20))
 def test_any_text_is_a_schedule_or_refused(text: str) -> None:
     try:
-        schedule = read_schedule(text)
+        schedule = parse_schedule(text)
     except InvalidSchedule:
         return
     assert isinstance(schedule, Schedule)
@@ -118,7 +118,7 @@ MINUTES = st.sets(st.integers(0, 59), min_size=1, max_size=3)
 
 @given(MINUTES, st.sets(st.integers(0, 23), min_size=1, max_size=3), st.integers(0, 10**6))
 def test_the_next_time_is_the_first_that_matches(minutes: set[int], hours: set[int], seconds: int) -> None:
-    schedule = read_schedule(f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * *")
+    schedule = parse_schedule(f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * *")
     next_time = schedule.after(seconds)
     assert next_time is not None
     minutes_of_two_days = range(seconds - seconds % 60 + 60, seconds + 2 * 86400, 60)

@@ -10,7 +10,7 @@ from typing import Final
 
 from kubeproto.kinds import BuiltinField, BuiltinResource, BuiltinType, KindTable
 from kubeproto.kinds._generated_base import ALL_VERBS
-from kubeproto.kinds._module_source import Class, Module, Name, SourceField, Value, import_line, names_in
+from kubeproto.kinds._module_source import BareName, Class, Module, SourceField, Value, import_line, names_in
 from kubeproto.kinds._python_names import attribute_name
 from tools.kinds._field_order import ORDER
 
@@ -131,7 +131,7 @@ def _keywords(builtin: BuiltinResource) -> tuple[tuple[str, Value], ...]:
         "short_names": resource.short_names,
         "categories": resource.categories,
         "subresources": resource.subresources,
-        "verbs": Name("ALL_VERBS") if resource.verbs == ALL_VERBS else resource.verbs,
+        "verbs": BareName("ALL_VERBS") if resource.verbs == ALL_VERBS else resource.verbs,
     }
     defaults: dict[str, Value] = {"group": "", "namespaced": True, "singular": resource.kind.lower()}
     return tuple((key, value) for key, value in keywords.items() if value != defaults.get(key, ()))
@@ -190,7 +190,7 @@ def _imports(
         base_names.add("Filled")
     if any(class_.secrets for class_ in classes):
         base_names.add("concealed_repr")
-    if any(value == Name("ALL_VERBS") for class_ in classes for _, value in class_.keywords):
+    if any(value == BareName("ALL_VERBS") for class_ in classes for _, value in class_.keywords):
         base_names.add("ALL_VERBS")
     foreign_names: dict[str, set[str]] = {}
     for type_name in type_names:

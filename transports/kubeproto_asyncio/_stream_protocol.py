@@ -44,14 +44,14 @@ class StreamProtocol(asyncio.Protocol):
         return self._transport is not None or self._lost
 
     @property
-    def silent(self) -> bool:
+    def nothing_to_read(self) -> bool:
         """True if no data and no EOF are pending."""
         return not (self._received or self._closed_by_peer)
 
     @property
     def readable(self) -> bool:
         """True if the peer has sent something or closed, even if asyncio has not noticed yet."""
-        return not self.silent or self._transport is None or _is_readable(self._transport)
+        return not self.nothing_to_read or self._transport is None or _is_readable(self._transport)
 
     @property
     def drained(self) -> bool:
@@ -60,7 +60,7 @@ class StreamProtocol(asyncio.Protocol):
 
     async def receive(self, deadline: float) -> bytes | None:
         """Return received bytes; empty if the peer has closed, None if nothing arrived in time."""
-        if self.silent and not await self._wait(deadline):
+        if self.nothing_to_read and not await self._wait(deadline):
             return None
         received, self._received, self._size = self._received, [], 0
         if self._paused and self._transport is not None:
@@ -103,7 +103,7 @@ class StreamProtocol(asyncio.Protocol):
             self._reader = None
             if timer is not None:
                 timer.cancel()
-        return not self.silent
+        return not self.nothing_to_read
 
     # Called by asyncio.
 

@@ -33,7 +33,7 @@ _RESERVED: Final = frozenset(("host", "content-length", "transfer-encoding", "co
 _RESERVED_IN_UPGRADE: Final = _RESERVED - {"connection"}
 
 
-def address_request(request: RawRequest, connection: Connection) -> RawRequest:
+def prepare_request(request: RawRequest, connection: Connection) -> RawRequest:
     """Return the request with the server's base path, Host, and the headers of every request."""
     target = connection.target(
         request.target

@@ -15,7 +15,7 @@ from kubeproto import (
 from kubeproto.wire import UpgradeRequest
 
 from ._byte_streams import ByteStream
-from ._exchange import Exchange, ResponseHead, address_request, request_name
+from ._exchange import Exchange, ResponseHead, prepare_request, request_name
 from ._websocket_handshake import WebSocketHandshake
 from ._websocket_streams import WebSocketStream
 
@@ -209,7 +209,7 @@ class RequestDriver(Generic[StreamT]):
                 f"{request_name(request)}: this request opens a WebSocket; call `upgrade`, not `send`"
             )
         try:
-            exchange, response = await self._send(address_request(request, self._connection), deadline, idle)
+            exchange, response = await self._send(prepare_request(request, self._connection), deadline, idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
             raise _add_request_name(error, request) from error.__cause__
         return H11Response(request, response, exchange)
@@ -229,7 +229,7 @@ class RequestDriver(Generic[StreamT]):
     ) -> WebSocketStream[StreamT]:
         """Open a WebSocket, which must be passed to `close_websocket`. `nonce` is 16 random bytes."""
         handshake = WebSocketHandshake(request, nonce)
-        handshake_request = address_request(handshake.request, self._connection)
+        handshake_request = prepare_request(handshake.request, self._connection)
         exchange = Exchange(handshake_request)
         # A stale connection would require a second attempt, and a command must not be started twice.
         stream = await self._pool.acquire(fresh=True)

@@ -20,8 +20,8 @@ from ._httpx_requests import (
     build_request,
     decode_headers,
     may_replay,
-    no_websocket,
     request_name,
+    websocket_unsupported_error,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class HttpxTransport:
 
     def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
         """Raise `LocalProtocolError`: for WebSockets use kubeproto_trio or kubeproto_asyncio."""
-        raise no_websocket(request)
+        raise websocket_unsupported_error(request)
 
     async def _open(
         self, request: RawRequest, timeouts: Timeouts, deadline: float, idle: float | None

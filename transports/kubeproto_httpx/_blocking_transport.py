@@ -27,8 +27,8 @@ from ._httpx_requests import (
     build_request,
     decode_headers,
     may_replay,
-    no_websocket,
     request_name,
+    websocket_unsupported_error,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class BlockingHttpxTransport:
 
     def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
         """Raise `LocalProtocolError`: for WebSockets use kubeproto_trio or kubeproto_asyncio."""
-        raise no_websocket(request)
+        raise websocket_unsupported_error(request)
 
     def _open(
         self, request: RawRequest, timeouts: Timeouts, deadline: float, idle: float | None

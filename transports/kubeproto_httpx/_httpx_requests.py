@@ -65,7 +65,7 @@ def build_request(
 ) -> httpx.Request:
     """Return the request for httpx, byte for byte; or raise `LocalProtocolError`."""
     if isinstance(request, UpgradeRequest):
-        raise no_websocket(request)
+        raise websocket_unsupported_error(request)
     extensions: dict[str, Any] = {"timeout": timeouts, "trace": trace}
     with suppress(httpx.InvalidURL, UnicodeError):
         httpx_request = client.build_request(
@@ -86,7 +86,7 @@ def build_request(
     )
 
 
-def no_websocket(request: RawRequest) -> LocalProtocolError:
+def websocket_unsupported_error(request: RawRequest) -> LocalProtocolError:
     """Return the error for a request that opens a WebSocket."""
     return LocalProtocolError(
         f"{request_name(request)}: httpx does not support WebSockets; use kubeproto_trio or kubeproto_asyncio"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAX_READ: Final = 256 * 1024
 
 # A request of up to this size is sent before its response is read, because it fits the buffers of a socket.
-_MAX_UNATTENDED: Final = 32 * 1024
+_MAX_SEND_WITHOUT_READING: Final = 32 * 1024
 
 _BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError, OSError)
 
@@ -70,7 +70,7 @@ class TrioByteStream:
     async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         """Send `data` while `listen` runs; return whether all of it was sent when `listen` returned."""
         exchange = _SendAndListen(self._send)
-        if len(data) <= _MAX_UNATTENDED:
+        if len(data) <= _MAX_SEND_WITHOUT_READING:
             await exchange.send(data)
             await exchange.listen(listen)
         else:

@@ -81,13 +81,13 @@ def _check(schema: dict[str, Any], path: str, level: str, uncorrelated: str | No
             yield from _check(additional, keyword_path, "field", uncorrelated)
     if is_object(schema.get("items")):
         has_keys = schema.get("x-kubernetes-list-type") == "map"
-        items_uncorrelated = uncorrelated if has_keys else uncorrelated or path
-        yield from _check(schema["items"], child(path, "items"), "item", items_uncorrelated)
+        items_uncorrelated_path = uncorrelated if has_keys else uncorrelated or path
+        yield from _check(schema["items"], child(path, "items"), "item", items_uncorrelated_path)
     is_atomic = schema.get("x-kubernetes-map-type") == "atomic"
-    property_uncorrelated = uncorrelated or (path if is_atomic else None)
+    property_uncorrelated_path = uncorrelated or (path if is_atomic else None)
     for name, property_ in schema.get("properties", {}).items():
         property_path = key(child(path, "properties"), name)
-        yield from _check(property_, property_path, "field", property_uncorrelated)
+        yield from _check(property_, property_path, "field", property_uncorrelated_path)
 
 
 def _check_keywords(schema: dict[str, Any], path: str) -> _Violations:

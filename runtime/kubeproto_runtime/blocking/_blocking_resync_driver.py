@@ -193,10 +193,10 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         """Send a request, and register its response for `_abort`."""
         client = self._client
         timeout = self._limit_timeout(exchange.timeout)
-        with ExitStack() as sending:
+        with ExitStack() as stack:
             with client.outgoing(exchange.request, client.transport) as outgoing:
                 response = client.transport.send(outgoing.request, idle=exchange.idle, timeout=timeout)
-                incoming = sending.enter_context(response)
+                incoming = stack.enter_context(response)
                 outgoing.record_response(incoming.status)
             with self._lock:
                 if number == self._number:
@@ -210,8 +210,8 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
 
     def _abort(self) -> None:
         """Abort the current read, which may be in another thread, if the transport supports that."""
-        reading, self._reading = self._reading, None
-        abort: Callable[[], None] | None = getattr(reading, "abort", None)
+        stream, self._reading = self._reading, None
+        abort: Callable[[], None] | None = getattr(stream, "abort", None)
         if abort is not None:
             abort()
 

@@ -27,7 +27,7 @@ from kubeproto.requests import ListOptions, Request, Subresource, Tables, WriteO
 from kubeproto.watching import pager, resync
 
 from ..calls._object_reads import find_object, get_or_none
-from ..client._binding import KindVerb, like_verb
+from ..client._binding import KindVerb, copy_verb_signature
 from ..watching._list_pages import BlockingItems, BlockingPages, BlockingTablePages, Paging
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import BlockingEntry, update
@@ -90,7 +90,7 @@ def _send(
     def send(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
-    return like_verb(send, verb, "BlockingApi")
+    return copy_verb_signature(send, verb, "BlockingApi")
 
 
 def _send_subresource_verb(
@@ -101,7 +101,7 @@ def _send_subresource_verb(
     def send(self: BlockingSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
-    return like_verb(send, verb, "BlockingSubresource")
+    return copy_verb_signature(send, verb, "BlockingSubresource")
 
 
 def _for_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> KindVerb[_Running, P, T]:

@@ -19,7 +19,7 @@ from kubeproto.objects import Selector
 from kubeproto.watching import resync
 
 from ..tasks._error_texts import log_failure, type_name
-from ..tasks._stray_cancellations import failures, is_cancelled, root_errors, supervise
+from ..tasks._stray_cancellations import failure_types, is_cancelled, root_errors, supervise
 from ._reflector import Reflector
 from ._views import View
 
@@ -257,20 +257,20 @@ class Caches:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._shared: dict[Any, tuple[Cache[Any], Reflector[Any]]] = {}
+        self._caches_by_key: dict[Any, tuple[Cache[Any], Reflector[Any]]] = {}
         self._tasks: TaskGroup | None = None
         self._stack = AsyncExitStack()
         self._closed = False
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({[cache for cache, _ in self._shared.values()]})"
+        return f"{type(self).__name__}({[cache for cache, _ in self._caches_by_key.values()]})"
 
     async def __aenter__(self) -> Self:
         if self._tasks is not None or self._closed:
             raise LocalProtocolError("these caches have been opened already")
         self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
         self._stack.callback(self._close)
-        for _, reflector in self._shared.values():
+        for _, reflector in self._caches_by_key.values():
             self._start(reflector)
         return self
 
@@ -305,7 +305,7 @@ class Caches:
             await reflector.run()
         except BaseException as error:
             if not is_cancelled():
-                for _, other in self._shared.values():
+                for _, other in self._caches_by_key.values():
                     other.fail(error)
             raise
 
@@ -336,8 +336,8 @@ class Caches:
         api = self._client.requests(kind, namespace=namespace, resource=resource)
         selected = (kind, api.namespace, api.resource, *selection.values())
         cache_key = (*selected, managed_fields, transform, max_objects, max_bytes, settings)
-        if cache_key in self._shared:
-            return self._shared[cache_key][0]
+        if cache_key in self._caches_by_key:
+            return self._caches_by_key[cache_key][0]
         store = Store(
             kind,
             resource=api.resource,
@@ -348,15 +348,15 @@ class Caches:
         selection = {name: text for name, text in selection.items() if text}
         reflector = Reflector(self._client, api, store, settings=settings, selection=selection)
         cache = Cache(reflector, api.namespace)
-        self._shared[cache_key] = cache, reflector
+        self._caches_by_key[cache_key] = cache, reflector
         self._start(reflector)
         return cache
 
     def drop(self, cache: Cache[Any]) -> None:
         """Stop following. The cache can still be read; `cache` with its arguments returns a new cache."""
-        for cache_key, (shared_cache, reflector) in list(self._shared.items()):
+        for cache_key, (shared_cache, reflector) in list(self._caches_by_key.items()):
             if shared_cache is cache:
-                del self._shared[cache_key]
+                del self._caches_by_key[cache_key]
                 reflector.close()
 
 
@@ -375,7 +375,7 @@ def _transform(
             transformed: object = transform(raw)
             if type(transformed) is not bytes:
                 raise TypeError(f"the transform must return bytes, not a {type_name(transformed)}")
-        except failures() as error:
+        except failure_types() as error:
             if not logged:
                 logged = True
                 line = "%s: a transform failed; objects for which it fails are cached unchanged"

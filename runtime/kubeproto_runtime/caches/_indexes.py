@@ -13,7 +13,7 @@ from kubeproto import KubeObject
 from kubeproto.control import Change
 
 from ..tasks._error_texts import error_text, log_failure, type_name
-from ..tasks._stray_cancellations import failures
+from ..tasks._stray_cancellations import failure_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -69,7 +69,7 @@ class Index(Generic[K]):
         """Return the values of an object, and the error if the function failed."""
         try:
             return tuple(dict.fromkeys(map(_checked, self.values_of(self._store.read(entry))))), ""
-        except failures() as error:
+        except failure_types() as error:
             if not self._logged:
                 self._logged = True
                 line = "index %r: the function failed for %s, which is omitted"

@@ -23,7 +23,7 @@ from kubeproto.wire import Refused
 from ..calls._discovery import KindNotServed
 from ..tasks._error_texts import value_repr
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import failures, is_cancelled
+from ..tasks._stray_cancellations import failure_types, is_cancelled
 from ..watching._follow_stream import warn_unnamed
 from ..watching._resync_driver import ResyncDriver
 from ._indexes import Index
@@ -70,7 +70,7 @@ class Reflector(Generic[K]):
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
         self._waiters: dict[object, Callable[[], None]] = {}
         self._highest_version = ""
-        self._setbacks = 0  # relists that returned an older state
+        self._rollback_count = 0  # relists that returned an older state
         self._awaited_versions: dict[object, str] = {}  # versions that cannot be compared, by waiter
         self._reported_failure = ""
         self._lines = LoggedLines()
@@ -182,13 +182,13 @@ class Reflector(Generic[K]):
 
     async def reached(self, version: str, *, timeout: float | None) -> None:
         """Wait until the snapshot has reached this version, or a relist has returned an older state."""
-        setbacks = self._setbacks
+        rollback_count = self._rollback_count
         problem = f"version {version} has not arrived"
         if _order(version, version) is not None:
 
             def check_reached() -> bool:
                 order = _order(self._highest_version, version)
-                return (order is not None and order >= 0) or setbacks != self._setbacks
+                return (order is not None and order >= 0) or rollback_count != self._rollback_count
 
             await self._wait(check_reached, timeout, problem)
             return
@@ -248,7 +248,7 @@ class Reflector(Generic[K]):
         changes = self.store.replace(version)
         self.snapshots += 1
         if _order(version, previous_version) == -1:
-            self._setbacks += 1
+            self._rollback_count += 1
             self._highest_version = version  # later versions are lost, and the server will assign them again
         self._missing_kind, self._reported_failure = None, ""
         self._publish(changes)
@@ -293,7 +293,7 @@ class Reflector(Generic[K]):
             if token in self._listeners:  # an earlier callback may have removed it
                 try:
                     callback(changes)
-                except failures() as error:
+                except failure_types() as error:
                     errors.append(error)
         if errors:
             # Wrapped: an ApiError of a listener would be treated as an error of the watch, and retried.

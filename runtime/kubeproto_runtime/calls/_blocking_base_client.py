@@ -51,7 +51,7 @@ class BlockingBaseClient(ClientCore):
         self.clock = clock
         self._sleep = sleep
         self._turn = Lock()
-        self._counting = Lock()
+        self._count_lock = Lock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"
@@ -97,7 +97,7 @@ class BlockingBaseClient(ClientCore):
         deadline."""
         if self.rate is None:
             return
-        with self._counting:
+        with self._count_lock:
             self.admission.check(self.rate, self.now(), deadline)
             self.admission.waiting += 1
         try:
@@ -105,7 +105,7 @@ class BlockingBaseClient(ClientCore):
                 self.sleep_until(self.admission.next_at(self.rate, self.now()))
                 self.admission.take(self.rate, self.now())
         finally:
-            with self._counting:
+            with self._count_lock:
                 self.admission.waiting -= 1
 
     def sleep_until(self, deadline: float) -> None:

@@ -62,7 +62,7 @@ def send_verb(
     async def send(self: BoundApiBase[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    return like_verb(send, verb, "BoundApi")
+    return copy_verb_signature(send, verb, "BoundApi")
 
 
 def send_subresource_verb(
@@ -73,7 +73,7 @@ def send_subresource_verb(
     async def send(self: BoundSubresourceBase[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
 
-    return like_verb(send, verb, "BoundSubresource")
+    return copy_verb_signature(send, verb, "BoundSubresource")
 
 
 class KindVerb(Generic[B_contra, P, R_co]):
@@ -82,7 +82,7 @@ class KindVerb(Generic[B_contra, P, R_co]):
     def __init__(
         self, verb: Callable[..., Any], perform: Callable[..., R_co], owner: str = "BoundApi"
     ) -> None:
-        self.perform = like_verb(perform, verb, owner)
+        self.perform = copy_verb_signature(perform, verb, owner)
 
     @overload
     def __get__(self, bound: None, owner: object = None) -> Callable[..., R_co]: ...
@@ -146,7 +146,7 @@ def stream_lines(
     return KindVerb(verb, follow)
 
 
-def like_verb(method: F, verb: Callable[..., Any], owner: str) -> F:
+def copy_verb_signature(method: F, verb: Callable[..., Any], owner: str) -> F:
     """Set the name, the docstring and the signature of a method to those of a verb."""
     function: Any = method
     function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"

@@ -24,16 +24,16 @@ def entry_points(group: str, *, among: tuple[str, ...]) -> dict[str, str]:
 
     If the folders on the path have none of the names in `among`, all distributions are searched.
     """
-    points: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in _read_entry_point_files():
         if f"[{group}]" in text:
             for name, value in _parse_section(text, group):
-                points.setdefault(name, value)  # the first on the path takes precedence, as for modules
-    if points.keys().isdisjoint(among):
+                values.setdefault(name, value)  # the first on the path takes precedence, as for modules
+    if values.keys().isdisjoint(among):
         from importlib import metadata
 
-        points = {point.name: point.value for point in metadata.entry_points(group=group)} | points
-    return points
+        values = {point.name: point.value for point in metadata.entry_points(group=group)} | values
+    return values
 
 
 def load(value: str) -> Any:

@@ -220,7 +220,7 @@ class BoundApi(KindVerbs[K]):
         return followed_type(
             self.client,
             self.requests,
-            patient=wait_for_definition,
+            waits_for_kind=wait_for_definition,
             settings=settings or resync.Settings(),
             selection=dict(**selection),
             strict=strict,

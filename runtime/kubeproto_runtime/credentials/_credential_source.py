@@ -110,15 +110,17 @@ class CredentialSource(Generic[S]):
         request with its own Authorization header is sent unchanged.
         """
         credentials = yield from self.obtain()
-        ours = not header(request.headers, "authorization")
+        uses_own_credentials = not header(request.headers, "authorization")
         try:
             opened: Opened = yield OpenExchange(credentials)
         except Unauthorized:
-            renewed = (yield from self.renew(credentials)) if ours else None
+            renewed = (yield from self.renew(credentials)) if uses_own_credentials else None
             if renewed is None:
                 raise
         else:
-            renewed = (yield from self.renew(credentials)) if ours and refuses(opened) else None
+            renewed = (
+                (yield from self.renew(credentials)) if uses_own_credentials and refuses(opened) else None
+            )
             if renewed is None:
                 return opened
         yield CloseExchange()

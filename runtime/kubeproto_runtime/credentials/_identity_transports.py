@@ -18,7 +18,7 @@ class IdentityTransport(Generic[TransportT]):
     def __init__(self, transport: TransportT, pair: tuple[bytes, bytes]) -> None:
         self.transport = transport
         self.pair = pair
-        self.users = 0
+        self.use_count = 0
 
 
 class IdentityTransports(Generic[TransportT]):
@@ -35,21 +35,21 @@ class IdentityTransports(Generic[TransportT]):
             entry = self._newest
             if entry is None or entry.pair != pair:
                 return None
-            entry.users += 1
+            entry.use_count += 1
             return entry
 
     def add(self, entry: IdentityTransport[TransportT]) -> list[IdentityTransport[TransportT]]:
         """Make this the newest transport, and acquire it. Return the transports to be closed."""
         with self._lock:
             old, self._newest = self._newest, entry
-            entry.users += 1
+            entry.use_count += 1
             self._open.append(entry)
             return self._remove_unused(old)
 
     def release(self, entry: IdentityTransport[TransportT]) -> list[IdentityTransport[TransportT]]:
         """Record the end of a response. Return the transports to be closed."""
         with self._lock:
-            entry.users -= 1
+            entry.use_count -= 1
             return self._remove_unused(entry)
 
     def clear(self) -> list[IdentityTransport[TransportT]]:
@@ -61,7 +61,7 @@ class IdentityTransports(Generic[TransportT]):
     def _remove_unused(
         self, entry: IdentityTransport[TransportT] | None
     ) -> list[IdentityTransport[TransportT]]:
-        if entry is None or entry is self._newest or entry.users or entry not in self._open:
+        if entry is None or entry is self._newest or entry.use_count or entry not in self._open:
             return []
         self._open.remove(entry)
         return [entry]

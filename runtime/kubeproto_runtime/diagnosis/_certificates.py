@@ -28,10 +28,10 @@ class CertificateFields(Struct, frozen=True):
     def matches(self, key: bytes) -> bool:
         """Return whether a private key, as PEM, belongs to this certificate."""
         try:
-            private = serialization.load_pem_private_key(key, None)
+            private_key = serialization.load_pem_private_key(key, None)
         except (ValueError, TypeError):
             return False
-        return _encode_key(private.public_key()) == self.public_key
+        return _encode_key(private_key.public_key()) == self.public_key
 
 
 def read_certificate(data: bytes) -> CertificateFields:
@@ -51,8 +51,8 @@ def read_certificate(data: bytes) -> CertificateFields:
 
 
 def _display_name(name: x509.Name) -> str:
-    common = name.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return printable(str(common[0].value) if common else name.rfc4514_string(), 200)
+    common_names = name.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return printable(str(common_names[0].value) if common_names else name.rfc4514_string(), 200)
 
 
 def _alternative_names(certificate: x509.Certificate) -> tuple[str, ...]:

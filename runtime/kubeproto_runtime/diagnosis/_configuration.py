@@ -26,7 +26,7 @@ _ADD_KUBECONFIG: Final = (
     "choose one with --kubeconfig or $KUBECONFIG, or copy the cluster's to ~/.kube/config;"
     " `kubeproto serve --kubeconfig FILE` writes one for a simulated cluster"
 )
-_IN_POD: Final = "KUBERNETES_SERVICE_HOST"
+_IN_POD_VARIABLE: Final = "KUBERNETES_SERVICE_HOST"
 
 
 def examine_configuration(
@@ -41,7 +41,7 @@ def examine_configuration(
             "an option names the server"
             if overrides.server
             else "this is a pod"
-            if _IN_POD in environ
+            if _IN_POD_VARIABLE in environ
             else ""
         )
         config = yield from _check_file(
@@ -54,7 +54,7 @@ def examine_configuration(
     if configs:
         if not (yield from _check_context(Kubeconfig.merge(configs), paths, overrides, environ)):
             return None
-    elif overrides.path or (_IN_POD not in environ and not overrides.server):
+    elif overrides.path or (_IN_POD_VARIABLE not in environ and not overrides.server):
         if len(paths) != 1:
             yield failed("kubeconfig", "there is no kubeconfig", _ADD_KUBECONFIG)
         return None
@@ -102,7 +102,7 @@ def _check_context(
     listed_names = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
     choice_advice = f"choose one of {listed_names}" if names else "the file has none: download it again"
     if not (name or overrides.cluster):
-        if overrides.server or _IN_POD in environ:
+        if overrides.server or _IN_POD_VARIABLE in environ:
             return True
         yield failed(
             "context", f"no context is chosen in {', '.join(paths)}",

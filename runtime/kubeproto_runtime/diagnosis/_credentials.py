@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CLAIMS: Final[Reader[dict[str, Any]]] = Reader(dict[str, Any], "the claims of a token")
 _SOON: Final = 7 * 24 * 3600.0  # seconds: people who renew by hand need a warning some days before
-_LOGIN: Final = (
+_LOG_IN_AGAIN: Final = (
     "log in again as the cluster's provider says, or ask for a new token (`kubectl create token ACCOUNT`)"
 )
 _RENEW: Final = (
@@ -88,7 +88,7 @@ def _check_token(token: str, path: str, now: float) -> Check:
     if not isinstance(expiry, int | float):
         return passed("credentials", f"{source}, whose expiry is unknown")
     if expiry <= now:
-        return failed("credentials", f"{source}, which expired at {_format_time(expiry)}", _LOGIN)
+        return failed("credentials", f"{source}, which expired at {_format_time(expiry)}", _LOG_IN_AGAIN)
     return passed("credentials", f"{source}, which expires at {_format_time(expiry)}")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # OpenSSL's X509_V_ERR_…: Python has no names for them.
 _NOT_YET_VALID: Final = 9
 _EXPIRED: Final = 10
-_WRONG_NAMES: Final = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
+_NAME_MISMATCH_CODES: Final = (62, 64)  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
 
 _UNREACHABLE: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
 _CHECK_CLOCK: Final = "check the clock of this machine (`date`); if it is right"
@@ -114,7 +114,7 @@ def _explain_verification(
             "the certificate of the server is not valid yet",
             f"{_CHECK_CLOCK}, the clock of the server is wrong",
         )
-    if code in _WRONG_NAMES:
+    if code in _NAME_MISMATCH_CODES:
         names = certificate.names if certificate else ()
         validity = f"for {', '.join(names[:8])}, and not" if names else "not"
         suggestion = names[0] if names else "NAME"

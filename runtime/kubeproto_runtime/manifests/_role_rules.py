@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..operator import ProgramDescription
 
-OWN: Final = "(own)"  # the program's namespace, unless its name is passed to `roles`
+OWN_NAMESPACE: Final = "(own)"  # the program's namespace, unless its name is passed to `roles`
 CLUSTER: Final = ""
 _LEASES: Final = ("coordination.k8s.io", "leases")
 # The order of the verbs in the roles that Kubernetes defines.
@@ -61,7 +61,10 @@ def required_access(description: ProgramDescription) -> frozenset[RequiredAccess
 
 
 def roles(
-    description: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own_namespace: str = OWN
+    description: ProgramDescription,
+    recorded: Iterable[RequiredAccess] = (),
+    *,
+    own_namespace: str = OWN_NAMESPACE,
 ) -> dict[str, tuple[RoleRule, ...]]:
     """Return the rules of each role by its namespace; `CLUSTER` is the key of the ClusterRole."""
     namespaces = reconciled_namespaces(description)

@@ -34,7 +34,7 @@ from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
 from ..tasks._error_texts import error_text, log_failure
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import failures, supervise
+from ..tasks._stray_cancellations import failure_types, supervise
 from ._lease_candidate import CoordinatedElection, keep_candidacy
 from ._lease_clocks import LoopClock, MonotonicClock, default_clock
 
@@ -275,7 +275,7 @@ class LeaderElector:
         if self._on_leader is not None:
             try:
                 self._on_leader(leader)
-            except failures() as error:  # a failing callback must not cost the lease
+            except failure_types() as error:  # a failing callback must not cost the lease
                 log_failure(_log, "%r: on_leader failed", self, error=error)
             except BaseException as error:
                 self._fatal = error

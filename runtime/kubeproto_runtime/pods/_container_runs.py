@@ -35,7 +35,7 @@ def _default_container(pod: Json) -> str:
     return annotated if annotated in names else names[0]
 
 
-def run_events(pod: Json) -> dict[str, log_tail.RunStarted | log_tail.RunEnded]:
+def events_of_runs(pod: Json) -> dict[str, log_tail.RunStarted | log_tail.RunEnded]:
     """Return an event for each container that has run, about its current or last run."""
     status: Json = pod.get("status") or {}
     events: dict[str, log_tail.RunStarted | log_tail.RunEnded] = {}

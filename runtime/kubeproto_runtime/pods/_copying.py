@@ -18,7 +18,7 @@ from kubeproto import Dynamic, InvalidRequest, KubeprotoError, LocalProtocolErro
 from kubeproto.streams import Exited, Stderr, Stdout
 
 from ._extracting import CopyError, CopyResult, Extraction, describe_failure
-from ._packing import TarPacking
+from ._packing import TarPacker
 from ._pod_choice import PODS
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ async def copy_to(
     parent, name = _split(target)
     if target.endswith("/") or await remote.test("-d", target):
         parent, name = target, path.name or Path(os.path.abspath(path)).name
-    packing = TarPacking(path, name)
+    packing = TarPacker(path, name)
     failures: list[Exception] = []
     exited, messages = None, b""
     try:
@@ -199,7 +199,7 @@ async def _read_messages(process: Process) -> tuple[Exited | None, bytes]:
 
 async def _send(
     process: Process,
-    packing: TarPacking,
+    packing: TarPacker,
     failures: list[Exception],
     scope: anyio.CancelScope,
     on_progress: OnProgress,

@@ -29,7 +29,7 @@ from kubeproto import (
 
 from ..tasks._background import Background, spawn
 from ._local_sockets import LocalConnection, LocalListener
-from ._pod_choice import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
+from ._pod_choice import PODS, NoRunningPod, PodChoice, choose_pods, find_ready_pod
 from ._port_pairs import PortPair, parse_port, pod_port
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class PortForwarder:
         self._target = target, selector, namespace
         self._pairs = pairs
         self._host = host
-        self._within = within
+        self._timeout = within
         self._on_error = on_error
         self._choice = PodChoice(namespace=namespace, description=target)
         self._pod: Json | None = None
@@ -124,7 +124,7 @@ class PortForwarder:
 
     async def __aenter__(self) -> Self:
         self._choice = await choose_pods(self._client, *self._target)
-        pod = await self._find_pod(anyio.current_time() + self._within)
+        pod = await self._find_pod(anyio.current_time() + self._timeout)
         for pair in self._pairs:
             pod_port(self._choice.owner, pod, pair.remote)  # raises now if the port does not exist
         try:
@@ -169,7 +169,7 @@ class PortForwarder:
 
     async def _connect(self, stack: AsyncExitStack, port: ForwardedPort) -> PortStream:
         """Connect to the current pod, or to its replacement."""
-        deadline, pause = anyio.current_time() + self._within, _INITIAL_PAUSE
+        deadline, pause = anyio.current_time() + self._timeout, _INITIAL_PAUSE
         while True:
             pod = await self._find_pod(deadline)
             number = pod_port(self._choice.owner, pod, port.remote)
@@ -192,7 +192,7 @@ class PortForwarder:
         pause = _INITIAL_PAUSE
         while self._pod is None:
             try:
-                self._pod = await serving_pod(self._client, self._choice)
+                self._pod = await find_ready_pod(self._client, self._choice)
             except NoRunningPod:
                 if anyio.current_time() + pause >= deadline:
                     raise

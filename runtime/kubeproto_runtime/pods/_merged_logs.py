@@ -19,7 +19,7 @@ from kubeproto.watching import log_tail
 from .._documents import to_builtins
 from ..tasks._background import Background, spawn
 from ._container_log import ContainerLog, LogLine, LogStart
-from ._container_runs import FINISHED_PHASES, containers_of, run_events
+from ._container_runs import FINISHED_PHASES, containers_of, events_of_runs
 from ._pod_choice import PODS, PodChoice, choose_pods, chosen_pods
 from ._pods_end import PodsEnd
 
@@ -208,7 +208,7 @@ class MergedLogs:
 
     def _update(self, pod: Json, start: LogStart) -> list[ContainerLog]:
         """Process the status of a pod; return the new containers that have a log."""
-        events = run_events(pod)
+        events = events_of_runs(pod)
         new: list[ContainerLog] = []
         for name in self._containers(pod):
             key = pod["metadata"]["uid"], name
@@ -228,7 +228,7 @@ class MergedLogs:
                 " select fewer, or raise max_containers"
             )
         for source in sources:
-            self._spawn_following(source)
+            self._spawn_follower(source)
 
     def _add_source(self, source: ContainerLog) -> None:
         if sum(not source.finished for source in self._sources.values()) > self._max_containers:
@@ -238,7 +238,7 @@ class MergedLogs:
             )  # fmt: skip
             source.update(log_tail.PodDeleted())
         else:
-            self._spawn_following(source)
+            self._spawn_follower(source)
 
     def _remove_pod(self, uid: str) -> None:
         for key in [key for key in self._sources if key[0] == uid]:
@@ -269,7 +269,7 @@ class MergedLogs:
         assert self._send is not None  # no task runs before
         await self._send.send(lines)
 
-    def _spawn_following(self, source: ContainerLog) -> None:
+    def _spawn_follower(self, source: ContainerLog) -> None:
         self._spawn(lambda: self._follow(source))
 
     async def _follow(self, source: ContainerLog) -> None:

@@ -1,4 +1,4 @@
-"""`TarPacking`: a local file or folder as a tar archive, in chunks; only one chunk is in memory."""
+"""`TarPacker`: a local file or folder as a tar archive, in chunks; only one chunk is in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK_SIZE: Final = 256 * 1024
 _END_OF_ARCHIVE: Final = bytes(2 * tarfile.BLOCKSIZE)
 
 
-class TarPacking:
+class TarPacker:
     """Packs `path` into an archive under `name`; `copied` counts the files."""
 
     def __init__(self, path: Path, name: str) -> None:

@@ -93,7 +93,7 @@ async def chosen_pods(client: Client, choice: PodChoice) -> list[Json]:
     return sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
 
 
-async def serving_pod(client: Client, choice: PodChoice) -> Json:
+async def find_ready_pod(client: Client, choice: PodChoice) -> Json:
     """Return the oldest ready pod or, if no pod is ready, the oldest running pod."""
     pods = [pod for pod in await chosen_pods(client, choice) if pod["status"].get("phase") == "Running"]
     pods = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]] or pods

@@ -25,10 +25,10 @@ import anyio
 from kubeproto import Conflict, InvalidObject, decode
 from kubeproto.control import Action, ExponentialBackoff, Work, WorkQueue
 
-from ..tasks._error_texts import error_text, formattable, log_failure, type_name
+from ..tasks._error_texts import error_text, log_failure, make_formattable, type_name
 from ..tasks._event_loop import loop_clock
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import failure_of, failures, run_failures, supervise
+from ..tasks._stray_cancellations import failure_of, failure_types, reconcile_error_types, supervise
 from ._context import Context, ref_of
 from ._failing_keys import FailingKey, error_summary
 from ._key_feed import KeyFeed
@@ -91,7 +91,7 @@ class ControllerRunner:
             read_clock=self._read_clock,
         )
         self._log = log
-        self._shared = caches
+        self._caches = caches
         # One entry for each source, the controller's own first: another source may follow the same class in
         # other namespaces, by other labels, or as another `Dynamic` kind.
         self._caches_by_kind: dict[Any, list[dict[str, Cache[Any]]]] = {}
@@ -113,7 +113,7 @@ class ControllerRunner:
         self._clock = loop_clock()
         plan, id_prefix = self.plan, f"{int(self.plan.client.wall_clock().timestamp() * 1000):x}"
         self._new_context = partial(
-            Context, plan.client, self._shared, plan.state,
+            Context, plan.client, self._caches, plan.state,
             plan.resource, self._log, self._caches_by_kind, plan.kind, id_prefix,
         )  # fmt: skip
         for source in self.plan.sources:
@@ -168,7 +168,7 @@ class ControllerRunner:
             delay = float(backoff(failures_in_row))
             if not delay >= 0.0:
                 raise ValueError(f"the backoff returned {delay!r} s")
-        except failures() as error:
+        except failure_types() as error:
             log_failure(self._log, "the backoff failed, and the default one is used", error=error)
             return _BACKOFF(failures_in_row)
         return delay
@@ -182,7 +182,7 @@ class ControllerRunner:
     # From changes to keys
 
     def _open(self, source: KindSource, namespace: str | AllNamespaces) -> Cache[Any]:
-        return self._shared.cache(
+        return self._caches.cache(
             source.kind,
             namespace=namespace,
             label_selector=source.label_selector,
@@ -266,14 +266,14 @@ class ControllerRunner:
             # other values. If all runs were wrapped, each would take 0.2 µs longer.
             if type(run) is not _COROUTINE:
                 run = _awaited(run)
-        except run_failures() as error:
+        except reconcile_error_types() as error:
             self._fail(work, failure_of(error), context, began)
             return None
         try:
             trap = run.send(None)
         except StopIteration as ended:
             action = ended.value
-        except run_failures() as error:
+        except reconcile_error_types() as error:
             self._fail(work, failure_of(error), context, began)
             return None
         else:
@@ -286,7 +286,7 @@ class ControllerRunner:
     ) -> None:
         try:
             action = await run
-        except run_failures() as error:
+        except reconcile_error_types() as error:
             self._fail(work, failure_of(error), context, began)
         else:
             self._succeed(work, action, context, began)
@@ -339,7 +339,9 @@ class ControllerRunner:
         self.failing[work.key] = FailingKey(text, error_summary(error), work.attempt, now)
         # The traceback is logged once; a repetition of the failure takes one line, with its count.
         traceback = (
-            None if repeated or issubclass(error_type, ReconcileTimeout | WrongResult) else formattable(error)
+            None
+            if repeated or issubclass(error_type, ReconcileTimeout | WrongResult)
+            else make_formattable(error)
         )
         if action is not None and action.requeue_after is not None:
             delay = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)
@@ -370,7 +372,7 @@ class ControllerRunner:
         try:
             action = self.plan.on_error(error, context)
             check_action(action, "on_error")
-        except failures() as failure:
+        except failure_types() as failure:
             log_failure(context.logger, "on_error failed, and the default backoff is used", error=failure)
             return None
         return action
@@ -390,7 +392,7 @@ class ControllerRunner:
                 returned = self.plan.on_invalid(error, context)
                 if isawaitable(returned):
                     await returned
-        except run_failures() as failure:
+        except reconcile_error_types() as failure:
             self._fail(work, failure_of(failure, "on_invalid"), context, began)
             return
         self.queue.forget(work.key)  # only now: an `on_invalid` that fails is retried with a growing delay
@@ -417,7 +419,7 @@ class ControllerRunner:
             ref = ref_of(work.key, self.plan.resource)
             try:
                 self.plan.observe(Result(ref, work.reason, work.attempt, seconds, delay, error))
-            except failures() as failure:
+            except failure_types() as failure:
                 log_failure(self._log, "%s: observe failed, and its result is lost", ref, error=failure)
 
 

@@ -14,7 +14,7 @@ from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, WorkQueue
 
 from ..predicates import _begins_deletion
 from ..tasks._error_texts import log_failure, type_name, value_repr
-from ..tasks._stray_cancellations import failures
+from ..tasks._stray_cancellations import failure_types
 
 if TYPE_CHECKING:
     from kubeproto.control import Change
@@ -107,7 +107,7 @@ class KeyFeed:
     def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
         try:
             return bool(when(change))  # here, because `__bool__` may raise
-        except failures() as error:
+        except failure_types() as error:
             line = "the predicate failed on %s, which is therefore reconciled"
             log_failure(self._log, line, change.key, error=error)
             return True

@@ -17,7 +17,7 @@ from kubeproto.control import Change, key_of
 from kubeproto.objects import Reader
 
 from ..tasks._error_texts import log_failure, value_repr
-from ..tasks._stray_cancellations import failures
+from ..tasks._stray_cancellations import failure_types
 
 if TYPE_CHECKING:
     from kubeproto.control import CachedObject
@@ -97,7 +97,7 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
                 keys = _check_keys(to_keys(change.read(entry)))
             except InvalidObject as error:
                 log.warning("%s leads to no key: %s", change.ref, error)
-            except failures() as error:
+            except failure_types() as error:
                 line = "%s leads to no key, because the function for its keys failed"
                 log_failure(log, line, change.ref, error=error)
             else:

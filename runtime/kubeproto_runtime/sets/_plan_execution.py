@@ -195,7 +195,7 @@ def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) ->
     The version is a precondition, because another set may have taken over the member meanwhile.
     """
     api = _api(client, deletion)
-    no_object, version, attempt = Dynamic(), deletion.version, 0
+    empty_object, version, attempt = Dynamic(), deletion.version, 0
     while True:
         attempt += 1
         request = api.delete(
@@ -204,11 +204,11 @@ def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) ->
         try:
             response = (yield from call(client, request)).value
         except NotFound:
-            return no_object
+            return empty_object
         except Conflict as error:
             existing = yield from find_object(client, api, deletion.ref.name)
             if existing is None or existing[0].metadata.uid != deletion.uid:
-                return no_object
+                return empty_object
             if plan.membership is None or not plan.membership.includes(parse_document(existing[1])):
                 return None
             if existing[0].metadata.resource_version == version:
@@ -216,7 +216,7 @@ def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) ->
             version = existing[0].metadata.resource_version
             yield from back_off(client, error, attempt, CONFLICTS)
         else:
-            return response if isinstance(response, Dynamic) else no_object
+            return response if isinstance(response, Dynamic) else empty_object
 
 
 def _rank_of(deletion: PlannedDeletion) -> int:

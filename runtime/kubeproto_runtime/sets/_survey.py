@@ -103,7 +103,7 @@ class _Survey:
         self.force = options.get("force", False)
         tool = applyset.tool if applyset is not None else "kubeproto"
         self.manager = options.get("field_manager", "") or tool
-        self.defined = defined_kinds(objects)
+        self.defined_kinds = defined_kinds(objects)
         self.members: dict[tuple[GroupVersionKind, str, str], dict[str, Any]] = {}
         self.new_namespaces: set[str] = set()  # namespaces that the set creates
         # The definitions, by id, of kinds of the set that are not served yet.
@@ -112,9 +112,9 @@ class _Survey:
     def run(self) -> Effects[Plan]:
         self.served: Discovery = yield from discover(self.client)
         self.awaited = {
-            id(self.defined[gvk])
+            id(self.defined_kinds[gvk])
             for gvk in map(_gvk, self.objects)
-            if gvk in self.defined and self.served.get(gvk) is None
+            if gvk in self.defined_kinds and self.served.get(gvk) is None
         }
         parent = None
         try:
@@ -172,8 +172,8 @@ class _Survey:
         resource = self.served.get(gvk)
         if resource is not None:
             namespaced = resource.namespaced
-        elif gvk in self.defined:
-            spec: dict[str, Any] = self.defined[gvk].get("spec") or {}
+        elif gvk in self.defined_kinds:
+            spec: dict[str, Any] = self.defined_kinds[gvk].get("spec") or {}
             namespaced = spec.get("scope") == "Namespaced"
         else:
             namespaced = bool(obj.metadata.namespace)
@@ -209,7 +209,7 @@ class _Survey:
         gvk = _gvk(obj)
         if not ref.name:
             return InvalidRequest("it has no name, but a member of a set needs a name: set metadata.name")
-        if resource is None and gvk not in self.defined:
+        if resource is None and gvk not in self.defined_kinds:
             return KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
         if parent is None:
             return None

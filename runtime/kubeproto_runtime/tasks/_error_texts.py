@@ -27,12 +27,12 @@ def type_name(value: object) -> str:
 
 def error_text(error: object) -> str:
     """Return the text of an error or another value, or the name of its class if its `__str__` raises."""
-    return _attempt(str, error, "__str__")
+    return _call_or_describe(str, error, "__str__")
 
 
 def value_repr(value: object) -> str:
     """Return the repr of a value, or the name of its class if its `__repr__` raises."""
-    return _attempt(repr, value, "__repr__")
+    return _call_or_describe(repr, value, "__repr__")
 
 
 def log_failure(
@@ -44,10 +44,10 @@ def log_failure(
 ) -> None:
     """Log a message with the traceback of an error."""
     if log.isEnabledFor(level):
-        log.log(level, message, *args, exc_info=formattable(error), stacklevel=2)
+        log.log(level, message, *args, exc_info=make_formattable(error), stacklevel=2)
 
 
-def formattable(error: BaseException) -> BaseException:
+def make_formattable(error: BaseException) -> BaseException:
     """Return an error with the same traceback that is safe to format.
 
     A logging handler raises a RecursionError from formatting. After any other error it loses the line. Before
@@ -64,7 +64,7 @@ def formattable(error: BaseException) -> BaseException:
     return error
 
 
-def _attempt(convert: Any, value: object, method: str) -> str:
+def _call_or_describe(convert: Any, value: object, method: str) -> str:
     try:
         # The exact class: the methods of a subclass of str may raise as well.
         return str.__str__(convert(value))

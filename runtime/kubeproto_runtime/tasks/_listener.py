@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ._error_texts import log_failure
-from ._stray_cancellations import failures, is_cancelled
+from ._stray_cancellations import failure_types, is_cancelled
 
 if TYPE_CHECKING:
     import logging
@@ -30,7 +30,7 @@ async def accept(
     async def attempt(stream: SocketStream) -> None:
         try:
             await handle(stream)
-        except failures() as error:
+        except failure_types() as error:
             if is_cancelled():
                 raise
             log_failure(log, "a request to the %s port failed", port, error=error)

@@ -32,7 +32,7 @@ def is_cancelled() -> bool:
     return anyio.current_effective_deadline() == -inf
 
 
-def failures() -> tuple[type[BaseException], ...]:
+def failure_types() -> tuple[type[BaseException], ...]:
     """Return the errors that are failures of a synchronous function.
 
     They include cancellations: a synchronous function cannot be cancelled, so these are stray.
@@ -40,9 +40,9 @@ def failures() -> tuple[type[BaseException], ...]:
     return Exception, asyncio.CancelledError, anyio.get_cancelled_exc_class()
 
 
-def run_failures() -> tuple[type[BaseException], ...]:
+def reconcile_error_types() -> tuple[type[BaseException], ...]:
     """Return the errors that may be failures of a reconcile: `failure_of` raises the others again."""
-    return *failures(), BaseExceptionGroup
+    return *failure_types(), BaseExceptionGroup
 
 
 def failure_of(error: BaseException, function: str = "the reconcile") -> Exception:
@@ -52,12 +52,12 @@ def failure_of(error: BaseException, function: str = "the reconcile") -> Excepti
     """
     if isinstance(error, Exception):
         return error
-    ends_task = anyio.get_cancelled_exc_class() if is_cancelled() else ()
-    if isinstance(error, ends_task):
+    cancelled_type = anyio.get_cancelled_exc_class() if is_cancelled() else ()
+    if isinstance(error, cancelled_type):
         raise error
     if isinstance(error, BaseExceptionGroup):
         for leaf in _leaves(cast("BaseExceptionGroup[BaseException]", error)):
-            if not isinstance(leaf, failures()) or isinstance(leaf, ends_task):
+            if not isinstance(leaf, failure_types()) or isinstance(leaf, cancelled_type):
                 raise error
     failure = RuntimeError(f"{function} awaited something that was cancelled")
     failure.__cause__ = error

@@ -58,7 +58,7 @@ class BaseFollowStream(Generic[K, E]):
         client: BaseClient,
         api: Api[K],
         *,
-        patient: bool,
+        waits_for_kind: bool,
         settings: resync.Settings,
         selection: dict[str, Any],
         strict: bool = False,
@@ -68,7 +68,7 @@ class BaseFollowStream(Generic[K, E]):
 
         self._resource = api.resource
         self._store = Store(api.kind, resource=api.resource)
-        self._patient = patient
+        self._waits_for_kind = waits_for_kind
         self._strict = strict
         self._failures = failures
         self._ready: deque[Change[K] | Bookmark | resync.SyncFailure] = deque()
@@ -150,7 +150,7 @@ class BaseFollowStream(Generic[K, E]):
         if self._failures:
             self._ready.append(failure)
         missing = isinstance(failure.outcome, Refused) and failure.outcome.code == 404
-        if missing and not (self._patient or self._store.version):
+        if missing and not (self._waits_for_kind or self._store.version):
             self._failure = KindNotServed(self._resource)
 
     def abandon(self, outcome: Outcome) -> None:

@@ -205,9 +205,9 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
     async def _finish(self, response: _OpenResponse, outcome: resync.Event) -> None:
         """Close a response, then report its outcome, unless the machine abandons it meanwhile."""
-        late = await self._close()
+        close_error = await self._close()
         if not response.dropped:
-            outcome = outcome if late is None else resync.Failed(outcome_of(late))
+            outcome = outcome if close_error is None else resync.Failed(outcome_of(close_error))
             self._step(outcome, [], anyio.current_time())
 
     async def _close(self, error: BaseException | None = None) -> OutcomeError | None:
@@ -220,11 +220,11 @@ class ResyncDriver(SinkDriver, Generic[K]):
                 # Without `async with`, because a response is open across several calls of `advance`. The
                 # transport needs the error to decide whether it resets or reuses the connection.
                 await response.stack.__aexit__(None if error is None else type(error), error, None)
-        except OUTCOMES as late:
+        except OUTCOMES as close_error:
             # A context manager may raise the error that it received again: closing has not failed then.
-            return None if late is error else late
-        except BaseException as late:
-            if late is not error:
+            return None if close_error is error else close_error
+        except BaseException as close_error:
+            if close_error is not error:
                 raise
         finally:
             self._response = None

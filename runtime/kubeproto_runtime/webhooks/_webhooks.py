@@ -24,7 +24,7 @@ from kubeproto import KubeObject, RemoteProtocolError
 from kubeproto.crd import read_admission, read_conversion, respond_to_conversion
 
 from ..tasks._error_texts import log_failure
-from ..tasks._stray_cancellations import failures, is_cancelled
+from ..tasks._stray_cancellations import failure_types, is_cancelled
 from ._admission_handlers import default_request, validate_request
 from ._asgi import serve_asgi
 from ._conversion_handlers import Conversions
@@ -212,7 +212,7 @@ async def _respond(
         return 200, _JSON, await handle(body)
     except _UnreadableReview as error:
         return 400, _TEXT, f"{error}\n".encode()
-    except failures() as error:
+    except failure_types() as error:
         if is_cancelled():
             raise
         # The error is not sent to the client, who may not have permission to read its content.

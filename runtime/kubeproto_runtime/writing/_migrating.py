@@ -161,13 +161,13 @@ class _MigrationRun:
                 # It could be stored in any version, and would be lost with that version.
                 self._fail(f"an object cannot be read: {page.malformed[0]}")
             for obj in page.items:
-                if self._is_newer_than_since(obj.metadata.resource_version):
+                if self._is_newer_than_start(obj.metadata.resource_version):
                     continue
                 yield from self._rewrite(resource, obj)
                 if len(self._refused) >= _MAX_REFUSED:
                     return
 
-    def _is_newer_than_since(self, version: str) -> bool:
+    def _is_newer_than_start(self, version: str) -> bool:
         return bool(self._since) and comparable(version) and is_newer(version, self._since)
 
     def _rewrite(self, resource: Resource, obj: KubeObject) -> Effects[None]:

@@ -53,8 +53,8 @@ def attributes_of(request: RawRequest) -> Attributes:
 
 def read_attributes(method: str, path: str, query: Query) -> Attributes:
     """Return the attributes of a request."""
-    inner = path.strip("/")
-    parts = inner.split("/") if inner else []
+    trimmed_path = path.strip("/")
+    parts = trimmed_path.split("/") if trimmed_path else []
     is_core = parts[:1] == ["api"]
     if len(parts) < (3 if is_core else 4) or parts[0] not in ("api", "apis"):
         return Attributes(verb=method.lower(), path=path, is_resource_request=False)

@@ -23,7 +23,7 @@ _EVERYTHING: Final = (
     PolicyRule(verbs=(ALL,), api_groups=(ALL,), resources=(ALL,)),
     PolicyRule(verbs=(ALL,), non_resource_urls=(ALL,)),
 )
-_WITHOUT_NAMES: Final[list[tuple[str, ...]]] = [()]
+_ANY_NAME: Final[list[tuple[str, ...]]] = [()]
 _CLEANUP: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
 
 
@@ -118,7 +118,7 @@ def _split_rule(rule: PolicyRule) -> Iterable[PolicyRule]:
     for group in rule.api_groups:
         for resource in rule.resources:
             for verb in rule.verbs:
-                for names in [(name,) for name in rule.resource_names] or _WITHOUT_NAMES:
+                for names in [(name,) for name in rule.resource_names] or _ANY_NAME:
                     yield PolicyRule((verb,), (group,), (resource,), names)
     for url in rule.non_resource_urls:
         for verb in rule.verbs:

@@ -87,8 +87,8 @@ def _go_user(uid: str, groups: list[str], extra: dict[str, list[str]]) -> str:
     entries = ", ".join(
         f"{quoted(key)}:[]string{{{', '.join(map(quoted, extra[key]))}}}" for key in sorted(extra)
     )
-    maps = f"map[string][]string{{{entries}}}" if extra else "map[string][]string(nil)"
-    return f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{strings(groups)}, Extra:{maps}}}'
+    extra_text = f"map[string][]string{{{entries}}}" if extra else "map[string][]string(nil)"
+    return f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{strings(groups)}, Extra:{extra_text}}}'
 
 
 class Impersonator:

@@ -146,7 +146,7 @@ class Rbac:
                 self._rules[kind, stored.namespace, stored.name] = rules
 
     def _read_bindings(self, storage: ResourceStorage, kind: str) -> None:
-        for key in storage.in_order():
+        for key in storage.sorted_keys():
             stored = storage.objects[key]
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
             role: dict[str, str] = obj["roleRef"]

@@ -38,11 +38,11 @@ _BINDINGS: Final = f"validatingadmissionpolicybindings.{GROUP}"
 class Policies:
     """The policies of a cluster and their bindings, which are read again after a change."""
 
-    def __init__(self, state: ServerState, matching: WebhookConfigurations) -> None:
+    def __init__(self, state: ServerState, configurations: WebhookConfigurations) -> None:
         self._state = state
-        self._matching = matching
+        self._configurations = configurations
         self._state_key: tuple[object, ...] = ()
-        self._bound: list[tuple[Json, Json]] = []
+        self._bound_policies: list[tuple[Json, Json]] = []
 
     def bound(self) -> list[tuple[Json, Json]]:
         """Return each policy with each of its bindings."""
@@ -54,15 +54,15 @@ class Policies:
         if state_key != self._state_key:
             self._state_key = state_key
             decode = msgspec.json.decode
-            decoded_bindings = [decode(bindings.objects[key].data) for key in bindings.in_order()]
-            self._bound = [
+            decoded_bindings = [decode(bindings.objects[key].data) for key in bindings.sorted_keys()]
+            self._bound_policies = [
                 (policy, binding)
-                for key in policies.in_order()
+                for key in policies.sorted_keys()
                 for policy in [decode(policies.objects[key].data)]
                 for binding in decoded_bindings
                 if binding["spec"].get("policyName") == policy["metadata"]["name"]
             ]
-        return self._bound
+        return self._bound_policies
 
     def check(
         self, write: AdmittedWrite, request_for: Callable[[ServedKind], Json], authorize: Authorize,
@@ -84,23 +84,25 @@ class Policies:
                 if "Warn" in actions:
                     warnings.append(f"Validation failed for {names}: {message}")
                 if "Deny" in actions:
-                    raise _denied(write, reason, f"{names} denied request: {message}")
+                    raise _denial(write, reason, f"{names} denied request: {message}")
 
     def _version_for(self, policy: Json, binding: Json, write: AdmittedWrite) -> ServedKind | None:
         for constraints in (member(policy, "matchConstraints"), member(binding, "matchResources")):
             excluded = objects_in(constraints, "excludeResourceRules")
-            if excluded and self._matching.version_for({"rules": excluded}, write) is not None:
+            if excluded and self._configurations.version_for({"rules": excluded}, write) is not None:
                 return None
         constraints = member(policy, "matchConstraints")
-        version = self._matching.version_for(
+        version = self._configurations.version_for(
             {**constraints, "rules": objects_in(constraints, "resourceRules")}, write
         )
-        narrowed = member(binding, "matchResources")
-        if version is None or not narrowed:
+        match_resources = member(binding, "matchResources")
+        if version is None or not match_resources:
             return version
-        rules = objects_in(narrowed, "resourceRules") or objects_in(constraints, "resourceRules")
+        rules = objects_in(match_resources, "resourceRules") or objects_in(constraints, "resourceRules")
         return (
-            version if self._matching.version_for({**narrowed, "rules": rules}, write) is not None else None
+            version
+            if self._configurations.version_for({**match_resources, "rules": rules}, write) is not None
+            else None
         )
 
     def _failures(
@@ -193,7 +195,7 @@ def _failure_message(validation: Json, variables: Json, authorize: Authorize, *,
     return validation.get("message", "").strip() or f"failed expression: {expression}"
 
 
-def _denied(write: AdmittedWrite, reason: str, message: str) -> Rejection:
+def _denial(write: AdmittedWrite, reason: str, message: str) -> Rejection:
     served = write.served
     text = f"{dotted(served.plural, served.group)} {quoted(write.name)} is forbidden: {message}"
     details = status_details(write.name, served.group, served.plural, [{"message": message}])

@@ -146,7 +146,7 @@ def denial(name: str, status: Json) -> Rejection:
     return Rejection(failure(code, text, details if is_object(details) else None, reason=reason))
 
 
-def internal(problem: str) -> Rejection:
+def internal_error(problem: str) -> Rejection:
     """500: a webhook is broken."""
     details = {"causes": [{"message": problem}]}
     return Rejection(failure(500, f"Internal error occurred: {problem}", details, reason="InternalError"))
@@ -154,4 +154,4 @@ def internal(problem: str) -> Rejection:
 
 def failed_call(name: str, problem: str) -> Rejection:
     """500: a required call of a webhook failed."""
-    return internal(f"failed calling webhook {quoted(name)}: {problem}")
+    return internal_error(f"failed calling webhook {quoted(name)}: {problem}")

@@ -21,7 +21,7 @@ from ..kinds._served_kinds import ServedKind
 from ..kinds._typed_codec import TypeMismatch
 from ..storage._json_values import quoted
 from ._admission_policies import Policies
-from ._admission_responses import API, CallFailed, Verdict, denial, failed_call, internal, read_verdict
+from ._admission_responses import API, CallFailed, Verdict, denial, failed_call, internal_error, read_verdict
 from ._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, make_call
 from ._webhook_configurations import (
     AdmittedWrite,
@@ -134,7 +134,7 @@ class WebhookAdmission:
         if verdict is None or not verdict.operations:
             return None
         if write.obj is None:
-            raise internal(
+            raise internal_error(
                 f"admission webhook {quoted(hook.name)} attempted to modify the object, which is not"
                 " supported for this operation"
             )
@@ -143,7 +143,7 @@ class WebhookAdmission:
             changed: Any = apply_json_patch(sent_object, verdict.operations, like_server=True)
             mutated = tidy(changed if write.kind else _as_version(changed, version, write.served))
         except (PatchError, TypeMismatch) as error:
-            raise internal(str(error)) from None
+            raise internal_error(str(error)) from None
         return None if mutated == write.obj else mutated
 
     def _call(self, hook: Webhook, version: ServedKind, write: AdmittedWrite, phase: Phase) -> Verdict | None:

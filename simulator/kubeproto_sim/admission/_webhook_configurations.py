@@ -88,7 +88,7 @@ class WebhookConfigurations:
             self._state_keys[phase] = state_key
             self._hooks[phase] = [
                 Webhook(f"{name}/{number}", spec)
-                for name in storage.in_order()
+                for name in storage.sorted_keys()
                 for number, spec in enumerate(
                     objects_in(msgspec.json.decode(storage.objects[name].data), "webhooks")
                 )

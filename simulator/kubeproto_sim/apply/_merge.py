@@ -19,7 +19,7 @@ def merged(live: Any, applied: Any, schema: MergeSchema) -> Any:
     if live is ABSENT or schema.atomic or not _can_merge(live, applied, schema):
         return copy_json(applied)
     if is_list(live):
-        return _merged_lists(live, applied or [], schema)
+        return _merge_lists(live, applied or [], schema)
     result: dict[str, Any] = {}
     applied_members: dict[str, Any] = applied or {}
     for name in [*live, *(name for name in applied_members if name not in live)]:
@@ -94,7 +94,7 @@ def _remaining_elements(value: list[Any], fields: FieldSet, schema: MergeSchema)
 # Lists: live elements keep their order, and new elements are inserted by the order of the applied list.
 
 
-def _merged_lists(live: list[Any], applied: list[Any], schema: MergeSchema) -> list[Any]:
+def _merge_lists(live: list[Any], applied: list[Any], schema: MergeSchema) -> list[Any]:
     old, new = by_step(live, schema), by_step(applied, schema)
     return [element for step in _order(list(old), list(new)) for element in _elements(step, old, new, schema)]
 

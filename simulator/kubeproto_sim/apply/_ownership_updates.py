@@ -136,10 +136,10 @@ def update_by_scale(
             entries.append((owner, owned))
         elif fields != EMPTY:
             entries.append((owner, OwnedFields(fields, owned.api_version, owned.time)))
-    entries += [_converted_owner(owner, path, api_version) for owner in owners if not owner.applies]
+    entries += [_convert_owner(owner, path, api_version) for owner in owners if not owner.applies]
     return encode_managers(entries)
 
 
-def _converted_owner(owner: Owner, path: FieldSet, api_version: str) -> tuple[Owner, OwnedFields]:
+def _convert_owner(owner: Owner, path: FieldSet, api_version: str) -> tuple[Owner, OwnedFields]:
     new_owner = owner_of(owner.manager, owner.operation, api_version, owner.subresource)
     return new_owner, OwnedFields(path, api_version)

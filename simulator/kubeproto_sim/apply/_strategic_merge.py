@@ -54,7 +54,11 @@ def _merge_maps(current: Map, patch: Map, schema: MergeSchema) -> Map:
             result.pop(key, None)
         else:
             member_schema = schema.member(key) or UNTYPED
-            result[key] = _merge_values(result[key], value, member_schema) if key in result else _new(value)
+            result[key] = (
+                _merge_values(result[key], value, member_schema)
+                if key in result
+                else _strip_directives(value)
+            )
     return result
 
 
@@ -65,7 +69,7 @@ def _merge_values(current: Any, patch: Any, schema: MergeSchema) -> Any:
         return _merge_lists(current, patch, schema)
     if type(current) is type(patch):
         return copy_json(patch)
-    return _new(patch)
+    return _strip_directives(patch)
 
 
 def _apply_directive(patch: Map) -> Map:
@@ -137,7 +141,7 @@ def _merge_elements(
         if (index := next(places, None)) is not None:
             merged[index] = _merge_maps(merged[index], element, schema.element)
         else:
-            merged.append(_new(element))
+            merged.append(_strip_directives(element))
     return merged
 
 
@@ -179,7 +183,7 @@ def _merge_in_order(result: Map, name: str, patch: Map, schema: MergeSchema) -> 
     if live is not None and changes is not None:
         merged = _merge_values(live, changes, list_schema)
     else:
-        merged = copy_json(live) if changes is None else _new(changes)
+        merged = copy_json(live) if changes is None else _strip_directives(changes)
     if not live and not changes:
         # A server determines the type of the elements before it sorts them.
         raise PatchRejection(500, "no elements in any of the given slices")
@@ -205,18 +209,22 @@ def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any],
 # New values of a patch.
 
 
-def _new(value: Any) -> Any:
+def _strip_directives(value: Any) -> Any:
     """Return a new value without nulls in its maps and without directives."""
     if is_object(value):
         if _DIRECTIVE in value:
             return _apply_directive(value)
         return {
-            key: _new(member)
+            key: _strip_directives(member)
             for key, member in value.items()
             if member is not None and not _is_directive(key)
         }
     if is_list(value):
-        return [_new(element) for element in value if not (is_object(element) and _DIRECTIVE in element)]
+        return [
+            _strip_directives(element)
+            for element in value
+            if not (is_object(element) and _DIRECTIVE in element)
+        ]
     return value
 
 
@@ -290,7 +298,7 @@ def ordered(
     An element of the live list alone stays before its previous neighbours where `by` permits that, and moves
     to the end otherwise.
     """
-    wanted_places = {identity(element): index for index, element in reversed([*enumerate(by)])}
+    wanted_indexes = {identity(element): index for index, element in reversed([*enumerate(by)])}
     live_places: dict[Hashable, int] = {
         identity(element): index for index, element in reversed([*enumerate(live)])
     }
@@ -298,10 +306,10 @@ def ordered(
     def in_live_order(element: Any) -> int:
         return live_places.get(identity(element), len(live_places))
 
-    ordered_elements = [element for element in merged if identity(element) in wanted_places]
-    ordered_elements.sort(key=lambda element: wanted_places[identity(element)])
+    ordered_elements = [element for element in merged if identity(element) in wanted_indexes]
+    ordered_elements.sort(key=lambda element: wanted_indexes[identity(element)])
     # These are still in the order of the live list, because merging changes elements in place.
-    others = [element for element in merged if identity(element) not in wanted_places]
+    others = [element for element in merged if identity(element) not in wanted_indexes]
     result: list[Any] = []
     for element in ordered_elements:
         index = live_places.get(identity(element))

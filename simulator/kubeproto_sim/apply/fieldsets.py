@@ -88,7 +88,7 @@ def union(a: FieldSet, b: FieldSet) -> FieldSet:
             result[step] = other
         elif own is not other and step != _SELF:
             member = _is_member(own) or _is_member(other)
-            result[step] = node(union(_inside(own), _inside(other)), member=member) or {}
+            result[step] = node(union(_inner_fields(own), _inner_fields(other)), member=member) or {}
     return result
 
 
@@ -99,7 +99,7 @@ def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
         other = b.get(step)
         if other is None or step == _SELF:
             continue
-        inside = intersection(_inside(own), _inside(other))
+        inside = intersection(_inner_fields(own), _inner_fields(other))
         subset = node(inside, member=_is_member(own) and _is_member(other))
         if subset is not None:
             result[step] = subset
@@ -116,7 +116,7 @@ def difference(a: FieldSet, b: FieldSet) -> FieldSet:
         if other is None:
             result[step] = own
         elif step != _SELF:
-            inside = difference(_inside(own), _inside(other))
+            inside = difference(_inner_fields(own), _inner_fields(other))
             subset = node(inside, member=_is_member(own) and not _is_member(other))
             if subset is not None:
                 result[step] = subset
@@ -132,7 +132,7 @@ def has(fields: FieldSet, step: str) -> bool:
 def below(fields: FieldSet, step: str) -> FieldSet:
     """Return the subset inside the field at a step."""
     subset = fields.get(step)
-    return _inside(subset) if subset else EMPTY
+    return _inner_fields(subset) if subset else EMPTY
 
 
 def paths(fields: FieldSet) -> Iterator[Path]:
@@ -140,7 +140,7 @@ def paths(fields: FieldSet) -> Iterator[Path]:
     steps = sorted((step for step in fields if step != _SELF), key=_order)
     yield from ((step,) for step in steps if _is_member(fields[step]))
     for step in steps:
-        yield from ((step, *path) for path in paths(_inside(fields[step])))
+        yield from ((step, *path) for path in paths(_inner_fields(fields[step])))
 
 
 def leaves(fields: FieldSet) -> FieldSet:
@@ -174,7 +174,7 @@ def _is_member(subset: FieldSet) -> bool:
     return not subset or _SELF in subset
 
 
-def _inside(subset: FieldSet) -> FieldSet:
+def _inner_fields(subset: FieldSet) -> FieldSet:
     return {step: inner for step, inner in subset.items() if step != _SELF} if _SELF in subset else subset
 
 

@@ -52,23 +52,23 @@ class NamespaceDefaults:
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
-        self._lacking: set[str] = set()
+        self._incomplete_namespaces: set[str] = set()
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Mark new namespaces, and those whose default objects were deleted."""
         stored = event.stored
         if storage.name == "namespaces" and event.change == "ADDED":
-            self._lacking.add(stored.name)
+            self._incomplete_namespaces.add(stored.name)
         elif event.change == "DELETED" and any(
             storage.name == resource and stored.name == name for _, resource, name in _NAMESPACE_DEFAULTS
         ):
-            self._lacking.add(stored.namespace)
+            self._incomplete_namespaces.add(stored.namespace)
 
     def work(self) -> bool:
         """Create the missing objects of marked namespaces; return whether there were any."""
-        lacking, self._lacking = self._lacking, set()
+        incomplete_namespaces, self._incomplete_namespaces = self._incomplete_namespaces, set()
         created = False
-        for namespace in sorted(lacking):
+        for namespace in sorted(incomplete_namespaces):
             if namespace in self.state.terminating or not self._exists(namespace):
                 continue
             for kind, resource, name in _NAMESPACE_DEFAULTS:

@@ -70,13 +70,13 @@ class ControllerManager:
         self._next_due: float | None = None
         self._notify_cluster = notify
         self.definitions = DefinitionController(state)
-        self.garbage = GarbageCollector(state)
+        self.garbage_collector = GarbageCollector(state)
         self.pods = PodTermination(state)
         self.protection = ProtectionController(state)
         self.aggregation = RoleAggregation(state)
         self.workloads = WorkloadControllers(ObjectClient(state, gates), names, self._notify)
         switchable: list[tuple[str, SwitchableController]] = [
-            ("garbage-collector-controller", self.garbage),
+            ("garbage-collector-controller", self.garbage_collector),
             ("namespace-controller", NamespaceController(state)),
             ("clusterrole-aggregation-controller", self.aggregation),
         ]
@@ -164,7 +164,7 @@ class ControllerManager:
     def adopt(self, other: ControllerManager) -> None:
         """Copy the state of the controllers of the cluster from which this cluster was forked."""
         self.definitions.adopt(other.definitions)
-        self.garbage.adopt(other.garbage)
+        self.garbage_collector.adopt(other.garbage_collector)
         self.pods.adopt(other.pods)
         self.protection.adopt(other.protection)
         self.aggregation.adopt(other.aggregation)

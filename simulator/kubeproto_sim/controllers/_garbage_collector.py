@@ -115,7 +115,7 @@ class GarbageCollector:
                 edit(self.state, kind, dependent, lambda obj: remove_owner(obj, uid))
             self._remove_finalizer(served, stored, "orphan")
         elif _FOREGROUND in finalizers:
-            blocking = [dependent for _, dependent in dependents if _blocks(dependent, uid)]
+            blocking = [dependent for _, dependent in dependents if _blocks_deletion(dependent, uid)]
             for kind, dependent in dependents:
                 if b'"deletionTimestamp":' not in dependent.data:
                     self._delete_dependent(kind, dependent)
@@ -170,6 +170,6 @@ def _unblock_owners(obj: dict[str, Any]) -> None:
         owner["blockOwnerDeletion"] = False
 
 
-def _blocks(stored: StoredRecord, uid: str) -> bool:
+def _blocks_deletion(stored: StoredRecord, uid: str) -> bool:
     owners = objects_in(msgspec.json.decode(stored.data)["metadata"], "ownerReferences")
     return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)

@@ -32,7 +32,7 @@ class PodTermination:
         elif b'"deletionTimestamp":' in event.stored.data:
             pod = msgspec.json.decode(event.stored.data)
             meta, nodes = pod["metadata"], self.state.nodes
-            if nodes is not None and nodes.keeps(pod["spec"].get("nodeName", "")):
+            if nodes is not None and nodes.simulates(pod["spec"].get("nodeName", "")):
                 return  # the kubelet decides when the pod ends, and does nothing while it is silent
             if meta.get("deletionGracePeriodSeconds"):
                 self._deadlines[key] = parse_time(meta["deletionTimestamp"]).timestamp()

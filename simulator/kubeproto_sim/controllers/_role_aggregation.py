@@ -38,7 +38,7 @@ class RoleAggregation:
         served = self.state.kinds.of_storage(CLUSTER_ROLES)
         assert served is not None  # a built-in kind is always served
         storage = served.storage
-        for key in list(storage.in_order()):
+        for key in list(storage.sorted_keys()):
             stored = storage.objects[key]
             if b'"aggregationRule":' not in stored.data:
                 continue
@@ -56,7 +56,7 @@ class RoleAggregation:
         rules: list[Any] = []
         for selector in objects_in(member(role, "aggregationRule"), "clusterRoleSelectors"):
             label_selector = Selector.from_object(selector)
-            for key in storage.in_order():
+            for key in storage.sorted_keys():
                 stored = storage.objects[key]
                 if stored.name == role["metadata"]["name"] or not label_selector.matches(stored.labels or {}):
                     continue

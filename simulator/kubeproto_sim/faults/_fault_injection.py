@@ -60,7 +60,7 @@ _STALE: Final = "the object has been modified; please apply your changes to the 
 _MAX_LINES: Final = 20_000
 _PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gateway</body></html>\n"
 
-_FITS: Final[dict[type[Any], tuple[RequestClass, ...]]] = {
+_APPLICABLE_REQUESTS: Final[dict[type[Any], tuple[RequestClass, ...]]] = {
     Cut: ("read", "watch"), HalfOpen: ("read", "watch"), Lag: ("read", "watch"), Expire: ("read", "watch"),
     FutureVersion: ("read", "watch"), ErrorEvent: ("watch",), LoseResponse: ("write",),
     ForceConflict: ("write",),
@@ -132,7 +132,7 @@ class Faults:
 def _fits(fault: Fault, request_class: RequestClass) -> bool:
     if isinstance(fault, Both):
         return _fits(fault.outer, request_class) and _fits(fault.inner, request_class)
-    return request_class in _FITS.get(type(fault), ("read", "watch", "write"))
+    return request_class in _APPLICABLE_REQUESTS.get(type(fault), ("read", "watch", "write"))
 
 
 def _class_of(request: RawRequest) -> RequestClass:
@@ -221,9 +221,9 @@ def _apply_fault(
         case Lag(versions=versions):
             return _lagging(cluster, respond, versions)
         case Cut(after=limit, clean=clean):
-            return _broken(respond(), limit, "clean" if clean else "cut")
+            return _break_body(respond(), limit, "clean" if clean else "cut")
         case HalfOpen(after=limit):
-            return _broken(respond(), limit, "silent")
+            return _break_body(respond(), limit, "silent")
         case Both(outer=outer, inner=inner):
             inner_response = partial(_apply_fault, cluster, respond, request_class, inner)
             return _apply_fault(cluster, inner_response, request_class, outer)
@@ -276,7 +276,7 @@ def _one_line(line: bytes) -> ServerResponse:
     return ServerResponse(200, headers, BrokenBody(None, line, len(line), "clean"))
 
 
-def _broken(response: ServerResponse, limit: int, ending: Ending) -> ServerResponse:
+def _break_body(response: ServerResponse, limit: int, ending: Ending) -> ServerResponse:
     if isinstance(response.body, bytes):
         broken = BrokenBody(None, response.body, limit, ending)
     else:

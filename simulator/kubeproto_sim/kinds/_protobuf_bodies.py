@@ -115,7 +115,7 @@ def _message(type_: str, data: bytes, depth: int) -> dict[str, Any]:
         raise MalformedProtobuf("proto: exceeded maximum recursion depth")
     fields = numbers()[1][type_]
     obj: dict[str, Any] = {}
-    for number, wire, value in _fields(data):
+    for number, wire_type, value in _fields(data):
         field = fields.get(number)
         if field is None:
             continue  # a field of a newer Kubernetes than the table
@@ -123,7 +123,7 @@ def _message(type_: str, data: bytes, depth: int) -> dict[str, Any]:
             key, item = _entry(field.type, _bytes(value), depth)
             obj.setdefault(field.name, {})[key] = item
         elif "r" in field.flags:
-            obj.setdefault(field.name, []).extend(_items(field.type, wire, value, depth))
+            obj.setdefault(field.name, []).extend(_items(field.type, wire_type, value, depth))
         else:
             item = _value(field.type, value, depth)
             if "i" in field.flags:
@@ -155,8 +155,8 @@ def _zero(type_: str) -> Any:
             return {}
 
 
-def _items(type_: str, wire: int, value: int | bytes, depth: int) -> list[Any]:
-    if wire == _BYTES and type_ in ("int32", "int64", "bool"):  # packed
+def _items(type_: str, wire_type: int, value: int | bytes, depth: int) -> list[Any]:
+    if wire_type == _BYTES and type_ in ("int32", "int64", "bool"):  # packed
         data, position, items = _bytes(value), 0, list[Any]()
         while position < len(data):
             number, position = _varint(data, position)
@@ -207,21 +207,21 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
     position, end = 0, len(data)
     while position < end:
         tag, position = _varint(data, position)
-        number, wire = tag >> 3, tag & 7
+        number, wire_type = tag >> 3, tag & 7
         value: int | bytes
-        if wire == _VARINT:
+        if wire_type == _VARINT:
             value, position = _varint(data, position)
-        elif wire == _BYTES:
+        elif wire_type == _BYTES:
             size, position = _varint(data, position)
             value, position = _read_bytes(data, position, size)
-        elif wire in (_FIXED64, _FIXED32):
-            chunk, position = _read_bytes(data, position, 8 if wire == _FIXED64 else 4)
+        elif wire_type in (_FIXED64, _FIXED32):
+            chunk, position = _read_bytes(data, position, 8 if wire_type == _FIXED64 else 4)
             value = int.from_bytes(chunk, "little")
         else:
-            raise MalformedProtobuf(f"proto: illegal wireType {wire}")
+            raise MalformedProtobuf(f"proto: illegal wireType {wire_type}")
         if not number:
             raise MalformedProtobuf("proto: illegal tag 0")
-        yield number, wire, value
+        yield number, wire_type, value
 
 
 def _read_bytes(data: bytes, position: int, size: int) -> tuple[bytes, int]:

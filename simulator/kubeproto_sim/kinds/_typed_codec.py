@@ -64,7 +64,7 @@ class FieldPlan:
         # Numbers and booleans whose zero a server omits.
         self._dropped: frozenset[str] = frozenset()
 
-    def prepared(self) -> FieldPlan:
+    def prepare(self) -> FieldPlan:
         """Return the plan with its fields, which are built on first use because types are recursive."""
         if not self.fields and (type_facts := kind_table().types.get(self._type)):
             zeros = built_in().zeros.get(self._type, {})
@@ -90,7 +90,7 @@ class FieldPlan:
 
     def tidy(self, obj: dict[str, Any], path: str, undeclared: list[str]) -> None:
         """Bring an object into its stored form, in place, and collect the paths of undeclared fields."""
-        fields = self.fields or self.prepared().fields
+        fields = self.fields or self.prepare().fields
         for name, value in list(obj.items()):
             rule = fields.get(name)
             if rule is None:

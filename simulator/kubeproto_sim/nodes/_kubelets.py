@@ -156,7 +156,7 @@ class Kubelets:
         meta = pod["metadata"]
         if meta.get("deletionTimestamp") and meta.get("deletionGracePeriodSeconds"):
             self._delete(run, parse_time(meta["deletionTimestamp"]).timestamp())
-        self._add_ephemeral(run, pod)
+        self._add_ephemeral_containers(run, pod)
         if run.generation != meta.get("generation", 0) or pod["spec"].get("readinessGates"):
             run.generation = meta.get("generation", 0)
             self.report(run)
@@ -194,7 +194,7 @@ class Kubelets:
         if not isinstance(run.state, pod_lifecycle.Removed):
             self.handle(run, DeletionRequested(deadline))
 
-    def _add_ephemeral(self, run: PodRun, pod: Json) -> None:
+    def _add_ephemeral_containers(self, run: PodRun, pod: Json) -> None:
         names = {container.name for container in run.state.containers}
         for spec in objects_in(pod["spec"], "ephemeralContainers"):
             if spec["name"] not in names and not isinstance(

@@ -110,7 +110,7 @@ class NodeController:
         pods, self._dirty_pods = self._dirty_pods, {}
         for key in pods:
             self._update_pod(key)
-        self._pass_time()
+        self._advance_to()
         self._scheduler.work()
         return self.state.storage.version != version or bool(self._dirty_pods)
 
@@ -146,7 +146,7 @@ class NodeController:
             if machine.name in self._served("nodes").storage.objects:
                 self._perform(run, actions)
 
-    def keeps(self, node: str) -> bool:
+    def simulates(self, node: str) -> bool:
         """Return whether a node is simulated, so that its kubelet ends its pods."""
         return node in self._runs
 
@@ -289,7 +289,7 @@ class NodeController:
         if times and min(times) < float("inf"):
             self._evictions[key] = min(times)
 
-    def _pass_time(self) -> None:
+    def _advance_to(self) -> None:
         now = self.state.clock.time
         for run in list(self._runs.values()):
             while (next_due := node_health.next_due(run.health)) is not None and next_due <= now:

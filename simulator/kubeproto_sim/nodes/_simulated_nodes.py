@@ -33,7 +33,7 @@ class Nodes(NodeController):
     exit, pods that become unready, nodes that go silent.
     """
 
-    def enter(self) -> None:
+    def register(self) -> None:
         """Register the nodes as an extension of the cluster."""
         self.state.nodes = self
         self.state.extensions.append(self)

@@ -124,7 +124,7 @@ def step(state: State, event: Event, now: float) -> Step:
     """Return the state after an event, and the actions."""
     match state, event:
         case ((Initializing() | Active() | Ending()), TimePassed()):
-            return _pass_time(state, now)
+            return _advance_to(state, now)
         case ((Initializing() | Active()), ContainerExited(name=name)):
             container = _running_container(state, name)
             changed = exited(container, state.plan, event, now)
@@ -163,7 +163,7 @@ def step(state: State, event: Event, now: float) -> Step:
 # Time
 
 
-def _pass_time(state: Initializing | Active | Ending, now: float) -> Step:
+def _advance_to(state: Initializing | Active | Ending, now: float) -> Step:
     """Perform all planned transitions due by now, one after the other, each at its own time."""
     current: State = state
     all_actions: list[Action] = []

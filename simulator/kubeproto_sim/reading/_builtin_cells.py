@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from . import _core_cells, _policy_cells, _workload_cells
-from ._cell_values import Row, counted, created, simple
+from ._cell_values import Row, count_row, created, simple
 
 ROWS: Final[dict[str, Row]] = {
     "componentstatuses": _core_cells.component,
@@ -46,24 +46,24 @@ ROWS: Final[dict[str, Row]] = {
     "rolebindings.rbac.authorization.k8s.io": _policy_cells.binding,
     "roles.rbac.authorization.k8s.io": created,
     "csidrivers.storage.k8s.io": _policy_cells.csi_driver,
-    "csinodes.storage.k8s.io": counted("spec.drivers"),
+    "csinodes.storage.k8s.io": count_row("spec.drivers"),
     "csistoragecapacities.storage.k8s.io": created,
     "storageclasses.storage.k8s.io": _policy_cells.storage_class,
     "volumeattachments.storage.k8s.io": _policy_cells.volume_attachment,
     "volumeattributesclasses.storage.k8s.io": simple("driverName"),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": _policy_cells.policy("mutations"),
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _policy_cells.policy_binding,
-    "mutatingwebhookconfigurations.admissionregistration.k8s.io": counted("webhooks"),
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": count_row("webhooks"),
     "validatingadmissionpolicies.admissionregistration.k8s.io": _policy_cells.policy("validations"),
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": _policy_cells.policy_binding,
-    "validatingwebhookconfigurations.admissionregistration.k8s.io": counted("webhooks"),
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": count_row("webhooks"),
     "customresourcedefinitions.apiextensions.k8s.io": created,
     "priorityclasses.scheduling.k8s.io": _policy_cells.priority_class,
     "leases.coordination.k8s.io": simple("spec.holderIdentity"),
     "runtimeclasses.node.k8s.io": simple("handler"),
     "endpointslices.discovery.k8s.io": _core_cells.endpoint_slice,
     "deviceclasses.resource.k8s.io": simple(),
-    "resourceclaims.resource.k8s.io": _policy_cells.claim_of_devices,
+    "resourceclaims.resource.k8s.io": _policy_cells.resource_claim,
     "resourceclaimtemplates.resource.k8s.io": simple(),
     "resourceslices.resource.k8s.io": _policy_cells.resource_slice,
     "flowschemas.flowcontrol.apiserver.k8s.io": _policy_cells.flow_schema,

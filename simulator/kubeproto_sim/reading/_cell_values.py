@@ -89,7 +89,7 @@ def created(obj: Json, _: float) -> list[Any]:
     return [name_of(obj), value_at(obj, "metadata.creationTimestamp", None)]
 
 
-def counted(path: str) -> Row:
+def count_row(path: str) -> Row:
     """Return a row of the name, the number of elements at a path, and the age."""
 
     def row(obj: Json, time: float) -> list[Any]:

@@ -95,7 +95,7 @@ def _page(
     state: ServerState, served: ServedKind, namespace: str, objects: dict[str, StoredRecord],
     options: ListQuery, shards: Shards | None, version: int, page: PageStart | None, limit: int,
 ) -> ListResult:  # fmt: skip
-    keys = served.storage.in_order() if objects is served.storage.objects else sorted(objects)
+    keys = served.storage.sorted_keys() if objects is served.storage.objects else sorted(objects)
     prefix = f"{namespace}/" if namespace else ""
     start, end = 0, len(keys)
     if prefix:

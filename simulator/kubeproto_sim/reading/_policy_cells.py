@@ -120,7 +120,7 @@ def priority_class(obj: Json, time: float) -> list[Any]:
     ]  # fmt: skip
 
 
-def claim_of_devices(obj: Json, time: float) -> list[Any]:
+def resource_claim(obj: Json, time: float) -> list[Any]:
     states = [
         *(["deleted"] if value_at(obj, "metadata.deletionTimestamp") else []),
         *(["allocated"] if value_at(obj, "status.allocation", None) else []),

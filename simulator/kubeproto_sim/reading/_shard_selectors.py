@@ -54,14 +54,14 @@ def read_shards(text: str) -> Shards:
         if key not in _KEYS:
             raise _bad(f"unsupported field path {key!r}")
         keys.add(key)
-        ranges.append((_bound("hexStart", start), _bound("hexEnd", end)))
+        ranges.append((_parse_bound("hexStart", start), _parse_bound("hexEnd", end)))
         texts.append(f"shardRange({key}, '{start}', '{end}')")
     if len(keys) != 1:
         raise _bad("all ranges must have the same field path")
     return Shards(keys.pop(), tuple(ranges), " || ".join(texts))
 
 
-def _bound(name: str, text: str) -> int:
+def _parse_bound(name: str, text: str) -> int:
     if _BOUND.fullmatch(text):
         return int(text, 16)
     digits = text.removeprefix("0x")

@@ -194,10 +194,10 @@ class Watch:
         storage = self.storage
         if storage.generation != self._generation:
             self._end()  # the events until now are still sent
-        if self._position < storage.first:
+        if self._position < storage.first_number:
             self._end()
             return
-        start = self._position - storage.first
+        start = self._position - storage.first_number
         events = storage.events
         if start == len(events):
             return

@@ -165,14 +165,14 @@ class Server:
         served = route.served
         if served.warning:
             warnings.append(served.warning)
-        if (hold := self._initializing_time(route)) and route.verb != "create":
+        if (hold := self._seconds_until_ready(route)) and route.verb != "create":
             raise initializing()
         if route.subresource not in ("", "status"):
             return handle_subresource(self.state, route, server_request, warnings)
         response = self._dispatch(route, server_request, warnings)
         return msgspec.structs.replace(response, delay=response.delay + hold) if hold else response
 
-    def _initializing_time(self, route: Route) -> float:
+    def _seconds_until_ready(self, route: Route) -> float:
         """Return the seconds until the storage of a new kind is ready.
 
         Creations take this time, and other requests are refused. (A real server delays creations by two

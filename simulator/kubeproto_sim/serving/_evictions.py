@@ -94,7 +94,7 @@ def _check_budgets(
         elif not (_costs_nothing(obj, pod) or member(pod, "status").get("phase") == "Pending"):
             _check_by_status(obj)
             if not dry_run:
-                _use_disruption(state, budgets, budget, stored.name)
+                _consume_disruption(state, budgets, budget, stored.name)
 
 
 def _selects(budget: Json, pod: StoredRecord) -> bool:
@@ -125,7 +125,7 @@ def _check_by_status(budget: Json) -> None:
         raise Rejection(_refusal(_denial_message(name, status)))
 
 
-def _use_disruption(state: ServerState, budgets: ServedKind, budget: StoredRecord, pod: str) -> None:
+def _consume_disruption(state: ServerState, budgets: ServedKind, budget: StoredRecord, pod: str) -> None:
     """Take one disruption from a budget, before its controller has seen the deletion of the pod."""
 
     def change(obj: Json) -> None:

@@ -60,7 +60,7 @@ def openapi_response(
     documents = _of_server.setdefault(kinds, _DocumentCache())
     match segments:
         case ["v2"]:
-            media = _media_of_v2(headers.get("accept", ""))
+            media = _v2_media_type(headers.get("accept", ""))
             body, tag = documents.find(kinds, "v2" if media == _JSON else "v2.pb")
         case ["v3"]:
             hashes = {key: documents.find(kinds, f"{key[0]}/{key[1]}")[1] for key in kinds.by_version}
@@ -89,7 +89,7 @@ def openapi_response(
     return ServerResponse(200, (*shared, ("Content-Type", media), ("Content-Length", str(len(body)))), body)
 
 
-def _media_of_v2(accept: str) -> str:
+def _v2_media_type(accept: str) -> str:
     for entry in accept.split(",") if accept else [_JSON]:
         media = entry.partition(";")[0].strip()
         if media in (_JSON, "*/*", "application/*"):

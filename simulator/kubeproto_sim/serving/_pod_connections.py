@@ -146,16 +146,18 @@ def _container(pod: Json, name: str) -> str:
     """Return the requested container, or the only container."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     names: list[list[str]] = [[container["name"] for container in objects_in(spec, part)] for part in _PARTS]
-    mains, inits, ephemeral = names
+    containers, init_containers, ephemeral = names
     if name:
-        if name not in (*mains, *inits, *ephemeral):
+        if name not in (*containers, *init_containers, *ephemeral):
             raise bad_request(f"container {name} is not valid for pod {pod_name}")
         return name
-    if len(mains) == 1:
-        return mains[0]
-    message = f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(mains)}]"
-    if inits:
-        message += f" or one of the init containers: [{' '.join(inits)}]"
+    if len(containers) == 1:
+        return containers[0]
+    message = (
+        f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(containers)}]"
+    )
+    if init_containers:
+        message += f" or one of the init containers: [{' '.join(init_containers)}]"
     if ephemeral:
         message += f" or one of the ephemeral containers: [{' '.join(ephemeral)}]"
     raise bad_request(message)

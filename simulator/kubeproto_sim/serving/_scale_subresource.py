@@ -43,13 +43,13 @@ def handle_scale(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
     """Read or write the replicas of an object as its Scale."""
-    writes = route.verb != "get"
-    if writes:
+    is_write = route.verb != "get"
+    if is_write:
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
     body = updated_scale(state, route, request) if route.verb == "update" else None
     stored = stored_object(route)
     obj = route.served.read(stored.data)
-    if writes:
+    if is_write:
         main = msgspec.structs.replace(route, subresource="")
         writer = Writer(state, main, request.query, request.manager)
         if body is None:

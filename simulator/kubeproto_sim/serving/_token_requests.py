@@ -38,15 +38,13 @@ def create_token(
         text = "may not specify a duration less than 10 minutes"
         fault = Violation("FieldValueInvalid", "spec.expirationSeconds", lifetime, text)
         raise invalid("TokenRequest", "authentication.k8s.io", "", [fault])
-    names_audiences = bool(spec.get("audiences"))
-    if not names_audiences:
+    has_audiences = bool(spec.get("audiences"))
+    if not has_audiences:
         spec["audiences"] = [ISSUER]
     bound = _bound_object(state, stored, member(spec, "boundObjectRef"))
     stamp = state.clock.stamp()
     owned: dict[str, Any] = {
-        f"f:{name}": {}
-        for name in ("audiences", "expirationSeconds")
-        if names_audiences or name != "audiences"
+        f"f:{name}": {} for name in ("audiences", "expirationSeconds") if has_audiences or name != "audiences"
     }
     if bound:
         owned["f:boundObjectRef"] = {f"f:{name}": {} for name in sorted(spec["boundObjectRef"])}

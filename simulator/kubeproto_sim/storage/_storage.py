@@ -31,7 +31,7 @@ class StoredRecord(Struct, gc=False):
     owners: tuple[str, ...] = ()
 
 
-def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> StoredRecord:
+def make_record(key: str, obj: dict[str, Any], version: int, data: bytes) -> StoredRecord:
     """Return the stored form of an object, whose bytes are `data`."""
     meta = obj["metadata"]
     owners = meta.get("ownerReferences")
@@ -69,7 +69,7 @@ class ResourceStorage:
         # The lines in which watches send the latest events, by the number of the first event and the
         # namespace; the next event removes them.
         self.lines: dict[tuple[int, str], bytes] = {}
-        self.first = 0  # the number of events[0]
+        self.first_number = 0  # the number of events[0]
         self.compacted = 0  # the version up to which events are forgotten
         self.generation = 0  # grows when all watches must end: on a new schema or a deleted definition
         self._sorted: list[str] | None = []
@@ -77,9 +77,9 @@ class ResourceStorage:
     @property
     def end(self) -> int:
         """The number of the next event."""
-        return self.first + len(self.events)
+        return self.first_number + len(self.events)
 
-    def in_order(self) -> list[str]:
+    def sorted_keys(self) -> list[str]:
         """Return all keys in order. They are sorted on demand, so loading many objects sorts once."""
         if self._sorted is None:
             self._sorted = sorted(self.objects)
@@ -119,11 +119,11 @@ class ResourceStorage:
         """
         if version < self.compacted:
             raise VersionExpired
-        return self.first + bisect_right(self.events, version, key=_version_of)
+        return self.first_number + bisect_right(self.events, version, key=_version_of)
 
     def objects_at(self, version: int) -> dict[str, StoredRecord]:
         """Return all objects as they were at `version`; raise `VersionExpired` if it was compacted."""
-        start = self.number_after(version) - self.first
+        start = self.number_after(version) - self.first_number
         if start == len(self.events):
             return self.objects
         objects = dict(self.objects)
@@ -138,14 +138,18 @@ class ResourceStorage:
         """Return an independent copy."""
         twin = ResourceStorage(self.name, self.window)
         twin.objects, twin.events = dict(self.objects), list(self.events)
-        twin.first, twin.compacted, twin.generation = self.first, self.compacted, self.generation
+        twin.first_number, twin.compacted, twin.generation = (
+            self.first_number,
+            self.compacted,
+            self.generation,
+        )
         twin._sorted = None if self._sorted is None else list(self._sorted)
         return twin
 
     def _forget(self, count: int) -> None:
         if count:
             self.compacted = self.events[count - 1].version
-            self.first += count
+            self.first_number += count
             del self.events[:count]
 
 

@@ -71,8 +71,8 @@ def check_webhooks(obj: Json) -> Violations:
         path, name = f"webhooks[{index}]", hook.get("name", "")
         if name and name.count(".") < 2:
             yield invalid(f"{path}.name", name, "should be a domain with at least three segments")
-        client = member(hook, "clientConfig")
-        if "url" in client and "service" in client:
+        client_config = member(hook, "clientConfig")
+        if "url" in client_config and "service" in client_config:
             yield required(f"{path}.clientConfig", "exactly one of url or service is required")
         versions = strings_in(hook, "admissionReviewVersions")
         if versions and not {"v1", "v1beta1"} & {*versions}:

@@ -76,7 +76,7 @@ class Schedule(Struct, frozen=True):
         )
 
 
-def read_schedule(text: str) -> Schedule:
+def parse_schedule(text: str) -> Schedule:
     """Parse a schedule; raise `InvalidSchedule` with the message of a server."""
     if text.startswith("@"):
         if text.startswith(_EVERY):

@@ -73,7 +73,7 @@ class Tracker:
             None  # the path of the replicas, if this is a write of the Scale
         )
         self._applied: list[dict[str, Any]] | None = None
-        self._is_lost = False
+        self._ownership_lost = False
 
     def detect_loss(self, previous: dict[str, Any], obj: dict[str, Any]) -> None:
         """Detect lost managedFields: the part that this subresource ignores has changed and is malformed.
@@ -86,7 +86,7 @@ class Tracker:
             is_changed = "status" in obj and obj["status"] != previous.get("status")
         else:
             is_changed = any(obj[name] != previous.get(name) for name in obj if name not in _OF_STATUS)
-        self._is_lost = is_changed and bool(misfits(obj, merge_schema_for(self.served)))
+        self._ownership_lost = is_changed and bool(misfits(obj, merge_schema_for(self.served)))
 
     def created(self, obj: dict[str, Any]) -> None:
         """Record a new object, whose writer owns all fields."""
@@ -183,7 +183,7 @@ class Tracker:
         if not self.state.tracks or self.served.full_name == CERTIFICATE_REQUESTS:
             return  # a real server records no managers of these requests
         entries = self._applied
-        if self._is_lost:
+        if self._ownership_lost:
             entries = []
         elif entries is None:
             entries = self._entries_after(previous, obj)

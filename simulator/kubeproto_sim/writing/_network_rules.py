@@ -84,7 +84,7 @@ def check_ingress(obj: Json) -> Violations:
     if not spec.get("rules") and not spec.get("defaultBackend"):
         yield invalid("spec", spec, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
-        yield from _backend(spec["defaultBackend"], "spec.defaultBackend")
+        yield from _check_backend(spec["defaultBackend"], "spec.defaultBackend")
     for index, rule in enumerate(objects_in(spec, "rules")):
         path, host = f"spec.rules[{index}]", rule.get("host", "")
         if host and FORMATS["ip"](host):
@@ -106,10 +106,10 @@ def _path(path: Json, field_path: str) -> Violations:
         yield unsupported(f"{field_path}.pathType", path_type, path_types)
     elif not text.startswith("/") and (text or path_type != "ImplementationSpecific"):
         yield invalid(f"{field_path}.path", text, "must be an absolute path")
-    yield from _backend(member(path, "backend"), f"{field_path}.backend")
+    yield from _check_backend(member(path, "backend"), f"{field_path}.backend")
 
 
-def _backend(backend: Json, field_path: str) -> Violations:
+def _check_backend(backend: Json, field_path: str) -> Violations:
     if ("service" in backend) == ("resource" in backend):
         yield invalid(field_path, "", "exactly one of service or resource must be given")
     elif "service" in backend and not any(member(backend["service"], "port").values()):

@@ -14,7 +14,7 @@ from .._rejections import conflict, exists, invalid, not_found, unexplained
 from ..kinds._kind_defaults import admit, drop_disabled_fields, fill_in
 from ..kinds._typed_codec import TypeMismatch
 from ..reading._list_requests import read_version
-from ..storage._storage import StoredRecord, make_stored
+from ..storage._storage import StoredRecord, make_record
 from ._admission_plugins import complete, is_completed, validate
 from ._metadata_rules import new_finalizers
 from ._object_checks import check_object
@@ -93,7 +93,7 @@ class Writer(WriteRequest):
         if self.dry_run:
             return WriteResult(data, created=True)
         served.prepare([data])
-        state.commit(served.storage, make_stored(key, obj, version, data))
+        state.commit(served.storage, make_record(key, obj, version, data))
         charge(state, charges)
         return WriteResult(data, created=True)
 
@@ -258,7 +258,7 @@ class Writer(WriteRequest):
         else:
             # Only identifiers precede the version of a built-in object, so the first match is the version.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
-        self.state.commit(served.storage, make_stored(old.key, obj, version, data))
+        self.state.commit(served.storage, make_record(old.key, obj, version, data))
         return data
 
     def _remove(self, old: StoredRecord, obj: dict[str, Any]) -> None:
@@ -266,7 +266,7 @@ class Writer(WriteRequest):
         removed = dict(obj)
         removed["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
         self.state.remove(
-            self.served.storage, make_stored(old.key, removed, version, self.served.encode_stored(removed))
+            self.served.storage, make_record(old.key, removed, version, self.served.encode_stored(removed))
         )
 
 

@@ -78,7 +78,7 @@ def check_pod(spec: Json, path: str) -> Violations:
     if (policy := spec.get("preemptionPolicy")) and policy not in _PREEMPTION_POLICIES:
         yield unsupported(f"{path}.preemptionPolicy", policy, _PREEMPTION_POLICIES)
     if "os" in spec:
-        yield from _operating_system(member(spec, "os").get("name") or "", f"{path}.os")
+        yield from _check_operating_system(member(spec, "os").get("name") or "", f"{path}.os")
 
 
 def _host_ports(spec: Json, path: str) -> Violations:
@@ -111,7 +111,7 @@ def _host(spec: Json, path: str) -> Violations:
             yield invalid(name_path, name, text)
 
 
-def _operating_system(name: str, path: str) -> Violations:
+def _check_operating_system(name: str, path: str) -> Violations:
     if not name:
         yield required(f"{path}.name")
     elif name not in _SYSTEMS:
@@ -193,7 +193,7 @@ def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> 
             yield unsupported(f"{path}.resizePolicy", resource, _RESIZED)
         if (restart := policy.get("restartPolicy") or "") not in _RESIZE_POLICIES:
             yield unsupported(f"{path}.resizePolicy", restart, _RESIZE_POLICIES)
-    yield from _resources(member(container, "resources"), f"{path}.resources")
+    yield from _check_resources(member(container, "resources"), f"{path}.resources")
     for name in ("lifecycle", *_PROBES) if ends else ():
         if name in container:
             yield forbidden(
@@ -251,7 +251,7 @@ def _env_from(source: Json, path: str, index: int) -> Violations:
             yield required(f"{path}[{index}].{name}.name")
 
 
-def _resources(resources: Json, path: str) -> Violations:
+def _check_resources(resources: Json, path: str) -> Violations:
     limits = member(resources, "limits")
     for group in ("limits", "requests"):
         for name, value in member(resources, group).items():

@@ -10,7 +10,7 @@ import msgspec
 from .._state import ServerState
 from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import objects_in, strings_in
-from ..storage._storage import StoredRecord, make_stored
+from ..storage._storage import StoredRecord, make_record
 
 
 def edit(
@@ -33,7 +33,7 @@ def put(state: ServerState, served: ServedKind, key: str, obj: dict[str, Any]) -
     """Store an object unchanged, at a new version."""
     version = state.storage.version + 1
     obj["metadata"]["resourceVersion"] = str(version)
-    stored = make_stored(key, obj, version, served.encode_unconverted(obj))
+    stored = make_record(key, obj, version, served.encode_unconverted(obj))
     state.commit(served.storage, stored)
     return stored
 
@@ -43,7 +43,7 @@ def remove(state: ServerState, served: ServedKind, stored: StoredRecord) -> None
     version = state.storage.version + 1
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
-    state.remove(served.storage, make_stored(stored.key, obj, version, served.encode_unconverted(obj)))
+    state.remove(served.storage, make_record(stored.key, obj, version, served.encode_unconverted(obj)))
 
 
 def remove_finalizer(obj: dict[str, Any], finalizer: str) -> None:

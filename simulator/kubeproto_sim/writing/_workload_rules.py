@@ -8,7 +8,7 @@ from kubeproto.objects import label_value_errors, qualified_name_errors
 
 from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member, objects_in, strings_in
-from ._cron_schedules import InvalidSchedule, read_schedule
+from ._cron_schedules import InvalidSchedule, parse_schedule
 from ._job_rules import check_job_spec
 from ._pod_rules import check_labels
 from ._rule_violations import Json, Violations, forbidden, invalid, required, unsupported
@@ -160,7 +160,7 @@ def check_cron_job(obj: Json) -> Violations:
     if schedule:
         has_zone = schedule.startswith(("TZ=", "CRON_TZ="))
         try:
-            read_schedule(schedule.partition(" ")[2] if has_zone else schedule)
+            parse_schedule(schedule.partition(" ")[2] if has_zone else schedule)
         except InvalidSchedule as error:
             yield invalid("spec.schedule", schedule, str(error))
         if "TZ" in schedule:

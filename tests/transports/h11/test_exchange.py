@@ -19,7 +19,7 @@ from kubeproto import (
 from kubeproto.config import Connection
 from kubeproto.wire import Headers
 from kubeproto_h11 import Exchange, ResponseHead, request_name
-from kubeproto_h11._exchange import MAX_HEAD, address_request
+from kubeproto_h11._exchange import MAX_HEAD, prepare_request
 
 SECRET: Final = "hunter2"
 
@@ -245,12 +245,12 @@ def test_a_request_with_line_breaks_is_refused_without_being_quoted(raw_request:
 
 
 def encode_request(connection: Connection, request: RawRequest) -> RawRequest:
-    return address_request(request, connection)
+    return prepare_request(request, connection)
 
 
 def test_the_server_s_base_path_and_headers_go_with_each_request() -> None:
     connection = Connection(server="https://h:6443/k8s/", headers=(("User-Agent", "u"), ("Accept", "x")))
-    request = address_request(RawRequest("GET", "/api?a=b", (("accept", "y"),)), connection)
+    request = prepare_request(RawRequest("GET", "/api?a=b", (("accept", "y"),)), connection)
     assert request.target == "/k8s/api?a=b"
     assert request.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
 
@@ -262,14 +262,14 @@ def test_the_caller_cannot_set_headers_of_the_connection() -> None:
         ("Transfer-Encoding", "chunked"),
         ("Connection", "close"),
     )
-    assert address_request(RawRequest("GET", "/", odd), Connection(server="http://h")).headers == (
+    assert prepare_request(RawRequest("GET", "/", odd), Connection(server="http://h")).headers == (
         ("Host", "h"),
     )
 
 
 def test_an_upgrade_keeps_its_connection_header() -> None:
     upgrade = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
-    assert address_request(RawRequest("GET", "/", upgrade), Connection(server="http://h")).headers == (
+    assert prepare_request(RawRequest("GET", "/", upgrade), Connection(server="http://h")).headers == (
         ("Host", "h"),
         *upgrade,
     )
@@ -278,7 +278,7 @@ def test_an_upgrade_keeps_its_connection_header() -> None:
 def test_without_compression_only_identity_is_requested() -> None:
     request = RawRequest("GET", "/", (("Accept-Encoding", "gzip"),))
     requested_headers = [
-        dict(address_request(request, Connection(server="http://h", compression=c)).headers)
+        dict(prepare_request(request, Connection(server="http://h", compression=c)).headers)
         for c in (True, False)
     ]
     assert [headers["Accept-Encoding"] for headers in requested_headers] == ["gzip", "identity"]
@@ -286,7 +286,7 @@ def test_without_compression_only_identity_is_requested() -> None:
 
 def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
     connection = Connection(server="http://h:8001", proxy=f"http://u:{SECRET}@p:3128")
-    request = address_request(RawRequest("GET", "/api"), connection)
+    request = prepare_request(RawRequest("GET", "/api"), connection)
     assert request.target == "http://h:8001/api"
     assert dict(request.headers)["Proxy-Authorization"].startswith("Basic ")
     assert SECRET not in repr(request)
@@ -294,12 +294,12 @@ def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
 
 def test_a_proxy_that_tunnels_does_not_receive_the_request() -> None:
     connection = Connection(server="https://h:6443", proxy="http://u:p@p:3128")
-    assert address_request(RawRequest("GET", "/api"), connection).headers == (("Host", "h:6443"),)
+    assert prepare_request(RawRequest("GET", "/api"), connection).headers == (("Host", "h:6443"),)
 
 
 def test_a_target_must_be_a_path() -> None:
     with pytest.raises(InvalidRequest, match="slash"):
-        address_request(RawRequest("GET", "api"), Connection(server="http://h"))
+        prepare_request(RawRequest("GET", "api"), Connection(server="http://h"))
 
 
 def test_an_error_names_a_request_without_its_query() -> None:

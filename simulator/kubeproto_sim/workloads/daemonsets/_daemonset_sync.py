@@ -59,7 +59,7 @@ class DaemonSetSync:
         self._template = with_tolerations(daemonset["spec"]["template"])
         self._min_ready: int = daemonset["spec"].get("minReadySeconds", 0)
         storage = loop.objects.state.storage.resource(_NODES)
-        nodes = (loop.objects.get(_NODES, name) for name in storage.in_order())
+        nodes = (loop.objects.get(_NODES, name) for name in storage.sorted_keys())
         # For each node, whether a pod should run there, and whether a running pod may stay.
         self._fits = {
             node["metadata"]["name"]: fits(self._template, node) for node in nodes if node is not None

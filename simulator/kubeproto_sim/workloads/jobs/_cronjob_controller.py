@@ -17,12 +17,12 @@ from kubeproto.objects import copy_json
 from ..._rejections import Rejection
 from ...storage._json_values import member, objects_in, seconds_of
 from ...storage._storage import StoredEvent
-from ...writing._cron_schedules import InvalidSchedule, Schedule, read_schedule
+from ...writing._cron_schedules import InvalidSchedule, Schedule, parse_schedule
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import is_namespace_terminating
 from ..objects._object_client import Json, message_of, reason_of
 from ..objects._ownership_claims import is_controlled_by, key_of, reference_to
-from ._job_conditions import COMPLETE, FAILED, end_of
+from ._job_conditions import COMPLETE, FAILED, finished_condition
 
 _JOBS: Final = "jobs.batch"
 _START_DELAY: Final = 0.1  # seconds between a scheduled time and the sync that starts its Job
@@ -197,9 +197,9 @@ class CronJobController(OwnerLoop):
                 message = f'invalid timeZone: "{zone_name}": unknown time zone {zone_name}'
                 self.record(cronjob, "UnknownTimeZone", message, warning=True)
                 return None
-            return _ZonedSchedule(read_schedule(text), zone)
+            return _ZonedSchedule(parse_schedule(text), zone)
         try:
-            return _ZonedSchedule(read_schedule(text), datetime.UTC)
+            return _ZonedSchedule(parse_schedule(text), datetime.UTC)
         except InvalidSchedule as error:
             message = f'unparseable schedule: "{text}" : {error}'
             self.record(cronjob, "UnparseableSchedule", message, warning=True)
@@ -288,7 +288,7 @@ class CronJobController(OwnerLoop):
 
 def _outcome(job: Json) -> str | None:
     """Return the type of the condition with which a Job has finished; None if it has not."""
-    end = end_of(job)
+    end = finished_condition(job)
     return None if end is None else str(end["type"])
 
 

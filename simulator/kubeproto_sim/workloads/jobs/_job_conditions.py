@@ -11,7 +11,7 @@ COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
 SUCCESS_CRITERIA_MET, FAILURE_TARGET = "SuccessCriteriaMet", "FailureTarget"
 
 
-def end_of(job: Json) -> Json | None:
+def finished_condition(job: Json) -> Json | None:
     """Return the condition with which a Job has finished; None if it has not."""
     for condition in objects_in(member(job, "status"), "conditions"):
         if condition["type"] in (COMPLETE, FAILED) and condition["status"] == "True":

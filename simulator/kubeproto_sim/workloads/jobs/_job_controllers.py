@@ -24,7 +24,7 @@ from ..loops._control_loop import ControllerContext, ControlLoop, Listener
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import PodControl
 from ..objects._ownership_claims import controller_of
-from ._job_conditions import end_of
+from ._job_conditions import finished_condition
 from ._job_failures import FailureStreak
 from ._job_pods import TRACKING, is_tracked
 from ._job_sync import JobSync, untrack
@@ -50,7 +50,7 @@ class JobController(OwnerLoop):
     def on_owner(self, event: StoredEvent) -> None:
         super().on_owner(event)
         job = self.objects.get(_JOBS, event.stored.key)
-        if event.change == "DELETED" or (job is not None and end_of(job) is not None):
+        if event.change == "DELETED" or (job is not None and finished_condition(job) is not None):
             for key in self.context.dependents["pods"].owned(event.stored.uid):
                 self.enqueue(_POD + key)
 
@@ -68,7 +68,7 @@ class JobController(OwnerLoop):
             self._untrack_orphan(key.removeprefix(_POD))
             return None
         job = self.objects.get(_JOBS, key)
-        if job is None or end_of(job) is not None:
+        if job is None or finished_condition(job) is not None:
             self._streaks.pop(key, None)
             return None
         if job["spec"].get("managedBy", _MANAGER) != _MANAGER:
@@ -85,7 +85,11 @@ class JobController(OwnerLoop):
             if reference["kind"] != "Job":
                 return
             job = self.objects.get(_JOBS, f"{pod['metadata']['namespace']}/{reference['name']}")
-            if job is not None and job["metadata"]["uid"] == reference["uid"] and end_of(job) is None:
+            if (
+                job is not None
+                and job["metadata"]["uid"] == reference["uid"]
+                and finished_condition(job) is None
+            ):
                 return
         untrack(self, pod)
 
@@ -111,7 +115,7 @@ class TtlAfterFinishedController(ControlLoop):
         job = self.objects.get(_JOBS, key)
         if job is None or "deletionTimestamp" in job["metadata"]:
             return None
-        ttl, end = job["spec"].get("ttlSecondsAfterFinished"), end_of(job)
+        ttl, end = job["spec"].get("ttlSecondsAfterFinished"), finished_condition(job)
         if ttl is None or end is None:
             return None
         remaining: float = seconds_of(end["lastTransitionTime"]) + ttl - self.objects.now

@@ -48,7 +48,7 @@ class EndpointsController(ServiceLoop):
         if self.objects.get(SERVICES, key) is None:
             self.objects.delete(ENDPOINTS, key, self.user)
             return None
-        service = self.selecting_service(key)
+        service = self.find_service_with_selector(key)
         if service is None:
             return None
         pods = self.pods_of(service)

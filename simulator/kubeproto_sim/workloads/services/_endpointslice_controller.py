@@ -55,7 +55,7 @@ class EndpointSliceController(ServiceLoop):
         return {**super().listeners(), SLICES: self._on_slice, "nodes": self._on_node}
 
     def sync(self, key: str) -> float | None:
-        service = self.selecting_service(key)
+        service = self.find_service_with_selector(key)
         if service is None:
             return None
         pods = self.pods_of(service)

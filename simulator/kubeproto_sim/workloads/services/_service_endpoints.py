@@ -39,7 +39,7 @@ class ServiceLoop(ControlLoop):
     def listeners(self) -> Mapping[str, Listener]:
         return {SERVICES: self._on_service, "pods": self._on_pod}
 
-    def selecting_service(self, key: str) -> Json | None:
+    def find_service_with_selector(self, key: str) -> Json | None:
         """Return a Service with a selector: the endpoints of others are written by their users."""
         service = self.objects.get(SERVICES, key)
         if service is None or service["spec"].get("type") == "ExternalName":
@@ -71,7 +71,7 @@ class ServiceLoop(ControlLoop):
         if event.change == "DELETED":
             self._selectors.drop(key)
             self._trigger_times.pop(key, None)
-        elif (service := self.selecting_service(key)) is not None:
+        elif (service := self.find_service_with_selector(key)) is not None:
             self._selectors.put(key, event.stored.namespace, selector_of(service))
         else:
             self._selectors.drop(key)

@@ -77,7 +77,7 @@ def new_pod(owner: Json, ordinal: int, current: Json, update: Json) -> Json:
     pod["spec"]["hostname"] = name
     if service := owner["spec"].get("serviceName"):
         pod["spec"]["subdomain"] = service
-    set_storage(owner, pod)
+    set_claim_volumes(owner, pod)
     return pod
 
 
@@ -93,7 +93,7 @@ def has_identity(pod: Json) -> bool:
     return bool(pod["metadata"].get("labels", {}).get(_POD_NAME) == name)
 
 
-def set_storage(owner: Json, pod: Json) -> None:
+def set_claim_volumes(owner: Json, pod: Json) -> None:
     """Set a volume of a pod for each of its claims."""
     claims = _claim_names(owner, pod)
     volumes: list[Json] = [

@@ -22,8 +22,8 @@ from ._statefulset_pods import (
     ordinal_of,
     ordinals,
     revision_name,
+    set_claim_volumes,
     set_identity,
-    set_storage,
 )
 
 
@@ -205,7 +205,7 @@ class StatefulSetSync:
             if not has_identity(obj):
                 set_identity(obj)
             if not has_storage(owner, obj):
-                set_storage(owner, obj)
+                set_claim_volumes(owner, obj)
 
         try:
             if not has_storage(owner, pod):
