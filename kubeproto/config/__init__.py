@@ -5,7 +5,7 @@ from ..wire import ConcealedVariables as ConcealedVariables
 from . import credentials
 from ._connection_settings import Connection
 from ._identity import Identity, Impersonation, UnreadableFile as UnreadableFile
-from ._inference import Config, Needs as Needs, Overrides as Overrides, infer as infer
+from ._inference import Config, Overrides as Overrides, RequiredFiles as RequiredFiles, infer as infer
 from ._kubeconfig import Kubeconfig as Kubeconfig, kubeconfig_paths as kubeconfig_paths
 from ._oidc import Oidc
 from ._plugin import Plugin, PluginPolicy

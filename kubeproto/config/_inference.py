@@ -4,7 +4,7 @@
 contents, and finally returns a `Config`. It has no state::
 
     files: dict[str, bytes | UnreadableFile] = {}
-    while isinstance(result := infer(os.environ, files, home=home), Needs):
+    while isinstance(result := infer(os.environ, files, home=home), RequiredFiles):
         files |= {path: read(path) for path in result.paths}
 
 The order: an explicit path, else the files of ``KUBECONFIG``, else the file in the home. If these select no
@@ -52,7 +52,7 @@ INSECURE_WARNING: Final = (
 PLAINTEXT_WARNING: Final = "the server is used without TLS, so no credentials are sent"
 
 
-class Needs(Struct, frozen=True):
+class RequiredFiles(Struct, frozen=True):
     """The files to read; the content of a file that cannot be read is an `UnreadableFile`."""
 
     paths: tuple[str, ...]
@@ -104,7 +104,7 @@ def infer(
     *,
     home: str = "",
     separator: str = ":",
-) -> Needs | Config:
+) -> RequiredFiles | Config:
     """Return the configuration of a client, or the files to read for it; raise `ConfigError` if it is
     invalid."""
     overrides = overrides or Overrides()
@@ -175,7 +175,7 @@ def _config_of_choice(
     environ: Mapping[str, str],
     files: Mapping[str, bytes | UnreadableFile],
     overrides: Overrides,
-) -> Needs | Config:
+) -> RequiredFiles | Config:
     cluster, user = choice.cluster, choice.user
     if not cluster.server:
         raise ConfigError(f"the cluster {choice.cluster_name!r} has no server")
@@ -203,7 +203,7 @@ def _config_of_choice(
         impersonation = overrides.impersonation or _impersonation_of(user)
     except ConfigError as error:
         raise ConfigError(f"the user {choice.user_name!r}: {error}") from None
-    if isinstance(identity, Needs):
+    if isinstance(identity, RequiredFiles):
         return identity
     warnings = (INSECURE_WARNING,) if connection.insecure and connection.secure else ()
     if not connection.secure and user != KubeconfigUser(impersonate=user.impersonate):
@@ -231,7 +231,7 @@ def _identity_of_choice(
     environ: Mapping[str, str],
     files: Mapping[str, bytes | UnreadableFile],
     overrides: Overrides,
-) -> Needs | Identity:
+) -> RequiredFiles | Identity:
     user = choice.user
     if user.exec and uses_plugin(user):
         plugin = plugin_of(user.exec, choice.cluster, connection.ca, overrides.policy)
@@ -311,9 +311,9 @@ def _request_headers(overrides: Overrides, impersonation: Impersonation) -> Head
     return (("User-Agent", overrides.user_agent or "kubeproto"), *impersonation.headers, *overrides.headers)
 
 
-def _missing_files(paths: Iterable[str], files: Mapping[str, bytes | UnreadableFile]) -> Needs | None:
+def _missing_files(paths: Iterable[str], files: Mapping[str, bytes | UnreadableFile]) -> RequiredFiles | None:
     missing = tuple(path for path in paths if path and path not in files)
-    return Needs(missing) if missing else None
+    return RequiredFiles(missing) if missing else None
 
 
 def _file_content(path: str, files: Mapping[str, bytes | UnreadableFile]) -> bytes:

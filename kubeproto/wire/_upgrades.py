@@ -58,7 +58,7 @@ class WebSocket(Protocol):
 
 
 class Upgrader(Protocol):
-    """Turns a request into a WebSocket, which is closed when its context is left.
+    """Turns a request into a WebSocket, which is closed when its context exits.
 
     `timeout` limits the handshake, `idle` the time between received bytes after it; a live server responds to
     the pings in between. A refusal raises an `ApiError`.

@@ -15,9 +15,9 @@ from kubeproto.config import (
     Credentials,
     Identity,
     Impersonation,
-    Needs,
     Overrides,
     PluginPolicy,
+    RequiredFiles,
     UnreadableFile,
     infer,
 )
@@ -59,7 +59,7 @@ def infer_from(
     """Infer a configuration, and return it with the requested paths; other files are missing."""
     known_files: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k/config"} if environ is None else environ
-    while isinstance(result := infer(environ, known_files, overrides, home=home), Needs):
+    while isinstance(result := infer(environ, known_files, overrides, home=home), RequiredFiles):
         assert result.paths
         assert not known_files.keys() & set(result.paths)
         known_files |= {path: files.get(path, NOT_THERE) for path in result.paths}

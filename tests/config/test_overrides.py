@@ -13,8 +13,8 @@ from kubeproto.config import (
     Config,
     ConfigError,
     Identity,
-    Needs,
     Overrides,
+    RequiredFiles,
     UnreadableFile,
     infer,
 )
@@ -52,7 +52,7 @@ def infer_with(overrides: Overrides, environ: Mapping[str, str] | None = None, *
     files = FILES | {name.replace("_", "/"): content for name, content in more.items()}
     known_files: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k"} if environ is None else environ
-    while isinstance(result := infer(environ, known_files, overrides), Needs):
+    while isinstance(result := infer(environ, known_files, overrides), RequiredFiles):
         known_files |= {path: files.get(path, UnreadableFile("gone", missing=True)) for path in result.paths}
     return result
 

@@ -16,8 +16,8 @@ from kubeproto.config import (
     ConfigError,
     Connection,
     Kubeconfig,
-    Needs,
     Overrides,
+    RequiredFiles,
     infer,
     proxy_for,
 )
@@ -40,7 +40,7 @@ def infer_config(content: bytes, overrides: Overrides | None = None, **environ: 
     leaks: Any = None
     contents: dict[str, Any] = {"/k": content}
     leaks = infer({"KUBECONFIG": "/k", **environ}, contents, overrides)
-    assert not isinstance(leaks, Needs)
+    assert not isinstance(leaks, RequiredFiles)
 
 
 OIDC: Final = {

@@ -20,11 +20,11 @@ from kubeproto.config import (
     Identity,
     Impersonation,
     Kubeconfig,
-    Needs,
     Oidc,
     Overrides,
     Plugin,
     PluginPolicy,
+    RequiredFiles,
     UnreadableFile,
     Url,
     credentials,
@@ -136,7 +136,7 @@ VALUES: Final[tuple[object, ...]] = (
 
 # These never hold a secret.
 WITHOUT_SECRETS: Final = (
-    Impersonation, Needs, PluginPolicy, UnreadableFile, c.Cancelled,
+    Impersonation, RequiredFiles, PluginPolicy, UnreadableFile, c.Cancelled,
     c.CloseConnections, c.Failed, c.PluginMissing, c.ReadFiles, c.RefuseRequest,
     c.CredentialsRejected, c.Wait, c.CredentialsRequested,
     c.Warn, c.ProviderRequest,

@@ -14,7 +14,7 @@ from drawing import Draw
 
 import kubeproto as kp
 from kubeproto import InvalidObject, KubeprotoError, RemoteProtocolError, TransportError
-from kubeproto.config import ConfigError, CredentialsError, Kubeconfig, Needs, Oidc, Plugin, infer
+from kubeproto.config import ConfigError, CredentialsError, Kubeconfig, Oidc, Plugin, RequiredFiles, infer
 from kubeproto.config._oidc import read_grant, redeem, token_expiry
 from kubeproto.config._plugin import read_output
 from kubeproto.control import Store
@@ -242,7 +242,7 @@ def fuzz_kubeconfig(data: bytes) -> None:
     try:
         repr(Kubeconfig.parse(content, "/home/u/.kube/config"))
         files: dict[str, Any] = {"/k": content}
-        while isinstance(inferred := infer({"KUBECONFIG": "/k"}, files), Needs):
+        while isinstance(inferred := infer({"KUBECONFIG": "/k"}, files), RequiredFiles):
             files |= dict.fromkeys(inferred.paths, draw.choose((b"-----BEGIN X-----", b"", b"\xff")))
         text = repr(inferred)
     except ConfigError as error:

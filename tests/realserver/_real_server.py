@@ -17,8 +17,8 @@ from kubeproto.config import (
     Connection,
     Credentials,
     Identity,
-    Needs,
     Overrides,
+    RequiredFiles,
     UnreadableFile,
     credentials,
     infer,
@@ -83,7 +83,7 @@ class RealServer:
         """Return the connection of a user, read from its kubeconfig as any client reads it."""
         overrides = Overrides(path=str(self.kubeconfig), context=user)
         files: dict[str, bytes | UnreadableFile] = {}
-        while isinstance(config := infer({}, files, overrides), Needs):
+        while isinstance(config := infer({}, files, overrides), RequiredFiles):
             files |= {path: Path(path).read_bytes() for path in config.paths}
         user_credentials = _credentials(config.identity)
         authorization = (

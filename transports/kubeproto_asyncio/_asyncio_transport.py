@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class AsyncioTransport:
-    """Carries requests to a server, on connections that stay open until its context is left.
+    """Carries requests to a server, on connections that stay open until its context exits.
 
     It belongs to the event loop that runs when the first request is sent.
     """

@@ -20,8 +20,8 @@ from kubeproto.config import (
     Config,
     ConfigError,
     Kubeconfig,
-    Needs,
     Overrides,
+    RequiredFiles,
     UnreadableFile,
     infer,
     kubeconfig_paths,
@@ -63,7 +63,9 @@ def find_config(overrides: Overrides, environ: Mapping[str, str] | None = None) 
     home = os.path.expanduser("~")
     home = "" if home == "~" else home  # without a home directory, the pod or a named file can be used
     files: Files = {}
-    while isinstance(config := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
+    while isinstance(
+        config := infer(environ, files, overrides, home=home, separator=os.pathsep), RequiredFiles
+    ):
         files.update((path, read_file(path)) for path in config.paths)
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     if config.identity.has_inline_secret and not overrides.token:

@@ -1,11 +1,10 @@
 """Errors that a task group or an event loop would misinterpret.
 
-- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does
-  user code that calls `result()` on a cancelled future. A task group would treat the task as
-  cancelled: it cancels all its tasks and raises nothing. Such a cancellation is stray: no surrounding scope
-  was cancelled.
+- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does user
+  code that calls `result()` on a cancelled future. A task group would treat the task as cancelled: it cancels
+  all its tasks and raises nothing. Such a cancellation is stray: no surrounding scope was cancelled.
 - Each event loop has its own class of cancellations. An error of asyncio's class is no cancellation on trio:
-  a function of the user may raise it there, and it is a failure like any other.
+  a user function may raise it there, and it is a failure like any other.
 - On asyncio, SystemExit and KeyboardInterrupt in a task other than the main task stop the event loop
   immediately, without cleanup: the lease would not be released. So the task raises `ExitRequested`, which
   reaches the task that runs the operator.

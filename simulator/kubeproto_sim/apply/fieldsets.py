@@ -200,17 +200,17 @@ def _order(step: str) -> tuple[Any, ...]:
         return (0,)
     rank = _RANKS.get(step[:1]) if step[1:2] == ":" else None
     if rank is None:
-        raise ValueError(f"{step!r} is not a step of a path: those begin with f:, k:, v: or i:")
+        raise ValueError(f"{step!r} is not a path element: it must begin with f:, k:, v: or i:")
     if rank == 1:
         return rank, step
     try:
         value = msgspec.json.decode(step[2:])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{step!r} is not a step of a path: {error}") from None
+        raise ValueError(f"{step!r} is not a path element: {error}") from None
     if rank == 2 and not is_object(value):
-        raise ValueError(f"{step!r} is not a step of a path: the keys of an element are an object")
+        raise ValueError(f"{step!r} is not a path element: the keys of a list element must be an object")
     if rank == 4 and not isinstance(value, int):
-        raise ValueError(f"{step!r} is not a step of a path: an index is a number")
+        raise ValueError(f"{step!r} is not a path element: a list index must be an integer")
     if is_object(value):
         return rank, *((name, *_value_order(value[name])) for name in sorted(value))
     return rank, *_value_order(value)

@@ -14,7 +14,7 @@ from contract_scripts import chunk, chunked, response_bytes
 from contract_server import Peer, ReceivedRequest, Script, Server
 from contract_transports import Rig, transport_factory
 
-from kubeproto.config import Config, Needs, infer
+from kubeproto.config import Config, RequiredFiles, infer
 from kubeproto_runtime.credentials import AuthorizedTransport
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def kubeconfig(folder: Path, server: Server, certificates: Certificates, user: d
     path.write_text(json.dumps(document))
     contents: dict[str, bytes] = {}
     inferred = infer({"KUBECONFIG": str(path)}, contents)
-    while isinstance(inferred, Needs):
+    while isinstance(inferred, RequiredFiles):
         contents |= {name: Path(name).read_bytes() for name in inferred.paths}
         inferred = infer({"KUBECONFIG": str(path)}, contents)
     return inferred
