@@ -28,7 +28,6 @@ MACHINES: Final = {
 # Names of the same idea at two layers, and the reason why they are not confused.
 PERMITTED: Final[dict[str, str]] = {
     "Index": "a node of CEL's syntax tree, and an index of a cache",
-    "Name": "a node of CEL's syntax tree, and a name in generated source",
     "Timeout": "the error of a 504, and the annotation of what a caller may give as a timeout",
 }
 

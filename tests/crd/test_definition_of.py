@@ -200,7 +200,7 @@ def test_a_class_without_a_version_has_no_definition() -> None:
 
 
 def test_a_definition_without_a_version_is_refused_when_the_class_is_created() -> None:
-    with pytest.raises(TypeError, match="class Lost: a definition needs a group and a version"):
+    with pytest.raises(TypeError, match="class Lost: definition= also requires group= and version="):
 
         class Lost(kp.KubeObject, definition=Definition()):  # pyright: ignore[reportUnusedClass]
             pass

@@ -123,7 +123,7 @@ def test_a_status_of_type_none_is_not_read_and_written_back_unchanged() -> None:
         ({"version": "v1", "plural": "a b"}, "plural 'a b' is not a valid plural"),
         ({"version": 1}, "version 1 is not a valid version"),
         ({"version": "v1", "nonsense": True}, "nonsense"),
-        ({"definition": kp.Definition()}, "a definition needs a group and a version"),
+        ({"definition": kp.Definition()}, "definition= also requires group= and version="),
     ],
 )
 def test_the_error_for_invalid_class_keywords_names_the_class(keywords: Any, message: str) -> None:

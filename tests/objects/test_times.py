@@ -102,7 +102,7 @@ def test_a_time_without_a_zone_is_refused_everywhere() -> None:
         lambda: str(MicroTime.of(naive.replace(tzinfo=UTC)).replace(tzinfo=None)),
         lambda: format_time(naive),
     ):
-        with pytest.raises(ValueError, match="2026-01-01T00:00:00 has no time zone"):
+        with pytest.raises(ValueError, match="2026-01-01T00:00:00 is naive"):
             make()
 
 
@@ -126,13 +126,13 @@ class Visit(kp.Fields):
     ],
 )
 def test_a_time_without_a_zone_is_not_sent(visit: Visit, field: str) -> None:
-    with pytest.raises(kp.LocalProtocolError, match=f"Visit: {field} has no time zone"):
+    with pytest.raises(kp.LocalProtocolError, match=f"Visit: {field} is naive"):
         encode(visit)
 
 
 def test_a_nested_time_without_a_zone_is_not_sent() -> None:
     meta = kp.ObjectMeta(name="x", creation_timestamp=datetime.datetime(2026, 1, 1))
-    with pytest.raises(kp.LocalProtocolError, match=r"Dynamic: metadata\.creationTimestamp has no time zone"):
+    with pytest.raises(kp.LocalProtocolError, match=r"Dynamic: metadata\.creationTimestamp is naive"):
         encode(kp.Dynamic(metadata=meta))
 
 

@@ -143,7 +143,7 @@ def test_a_transport_of_another_event_loop_raises_an_error(event_loop: str, used
     )
 
     async def use() -> None:
-        with pytest.raises(kp.LocalProtocolError, match=f"needs {event_loop}, which does not run"):
+        with pytest.raises(kp.LocalProtocolError, match=f"needs {event_loop}, which is not running"):
             async with transport.send(kp.RawRequest("GET", "/")):
                 pass
 

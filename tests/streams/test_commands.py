@@ -84,7 +84,7 @@ def test_a_status_may_be_split_into_messages(cuts: set[int]) -> None:
 
 
 def test_a_close_without_a_status_is_an_error() -> None:
-    with pytest.raises(TransportError, match="without an exit status"):
+    with pytest.raises(TransportError, match="without sending the command's exit status"):
         CommandChannels(V5).close()
 
 

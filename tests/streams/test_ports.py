@@ -44,7 +44,7 @@ def test_the_port_number_may_be_split_and_precede_data() -> None:
 
 @pytest.mark.parametrize("message", [b"\0\x91\x1f", b"\0\x90\x20", b"\1\x35\0", b"\2\x90", b"\3no such pod"])
 def test_the_number_of_another_port_is_an_error(message: bytes) -> None:
-    with pytest.raises(RemoteProtocolError, match="with another port"):
+    with pytest.raises(RemoteProtocolError, match="for a port other than"):
         PortChannels(PORTS).feed(message)
 
 

@@ -104,9 +104,9 @@ def test_waiting_for_the_exit_skips_the_output() -> None:
 
 def test_a_process_without_an_exit_status_is_an_error() -> None:
     process = Process(FakeWebSocket(b"\1out"))
-    with pytest.raises(TransportError, match="without an exit status"):
+    with pytest.raises(TransportError, match="without sending the command's exit status"):
         run(all_events(process))
-    with pytest.raises(TransportError, match="without an exit status"):
+    with pytest.raises(TransportError, match="without sending the command's exit status"):
         run(Process(FakeWebSocket(b"\1out")).wait())
 
 

@@ -276,7 +276,7 @@ def test_an_end_without_a_close_frame_is_an_error(rig: Rig, serve: Serve, then: 
     with pytest.raises((TransportError, kp.RemoteProtocolError)) as raised:
         upgraded(rig, serve(talking(go)), listen)
     words = {
-        "farewell": "without an exit status",
+        "farewell": "without sending the command's exit status",
         "bad farewell": r"1011 (oops)",
         "nonsense": "violates the WebSocket protocol",
     }
