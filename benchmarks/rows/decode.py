@@ -66,8 +66,8 @@ PYTHON: Final = {
 
 
 QUICKLY: Final = ("lightkube",)  # clients that read other kinds than pods in a quick run too
-Beside = Literal["nobody", "lightkube", "everybody"]
-RIVALS: Final[dict[Beside, dict[str, str]]] = {
+RivalSet = Literal["nobody", "lightkube", "everybody"]
+RIVALS: Final[dict[RivalSet, dict[str, str]]] = {
     "nobody": {}, "lightkube": {"lightkube": "lightkube"}, "everybody": PYTHON,
 }  # fmt: skip
 
@@ -81,7 +81,7 @@ def stream(
 
 
 def watch(
-    setting: Setting, kind: Kind, ours: Read, *, managed: bool = True, beside: Beside = "lightkube"
+    setting: Setting, kind: Kind, ours: Read, *, managed: bool = True, beside: RivalSet = "lightkube"
 ) -> Contest:
     """Compare kubeproto with `json.loads` of each line, and with others in the same rounds."""
     count, text = stream(setting, kind, managed=managed)
@@ -174,7 +174,7 @@ def rate(run: Callable[[], int], objects: int, events: int) -> FunctionProbe:
 
 
 class Depth(msgspec.Struct, frozen=True):
-    """A depth of reading: the last word of a row's name, and a run for each kind."""
+    """How deeply objects are read: a reader for each kind, and the parts that are then used."""
 
     summary: str
     reads: Mapping[Kind, Read]
@@ -240,10 +240,10 @@ GOALS: Final = {
 def _watch_row(kind: Kind, depth_name: str, *, managed: bool) -> Row:
     depth, without = DEPTHS[depth_name], "" if managed else "unmanaged."
     name = f"decode.{kind}.{without}{depth.names.get(kind, depth_name)}"
-    beside: Beside = "everybody" if depth.everybody else "lightkube" if managed else "nobody"
+    beside: RivalSet = "everybody" if depth.everybody else "lightkube" if managed else "nobody"
 
     def make(setting: Setting) -> Contest:
-        rivals: Beside = "nobody" if setting.quick and not managed else beside
+        rivals: RivalSet = "nobody" if setting.quick and not managed else beside
         contest = watch(setting, kind, depth.reads[kind], managed=managed, beside=rivals)
         if not managed or kind not in depth.used_classes:
             return contest
@@ -276,9 +276,9 @@ def _page_row(name: str, read: Read, at_least: float, summary: str, *, in_pieces
 
 ROWS: Final = (
     *(
-        _watch_row(kind, word, managed=managed)
+        _watch_row(kind, depth_name, managed=managed)
         for kind in KINDS
-        for word in DEPTHS
+        for depth_name in DEPTHS
         for managed in (True, False)
     ),
     _page_row("list.pods.parse", parse_page, 20, "10,000 pods in one body", in_pieces=False),

@@ -27,13 +27,13 @@ def config_map(number: int, version: int, size: int = 1) -> bytes:
     return msgspec.json.encode({"metadata": {"name": name, "labels": {"app": "bench"}}, "data": data})
 
 
-def posts(count: int, size: int = 1) -> list[RawRequest]:
-    """Yield requests that create objects."""
+def creation_requests(count: int, size: int = 1) -> list[RawRequest]:
+    """Return requests that create objects."""
     return [RawRequest("POST", CONFIGMAPS, HEADERS, config_map(number, 0, size)) for number in range(count)]
 
 
-def puts(count: int, version: int) -> list[RawRequest]:
-    """Yield requests that replace these objects."""
+def replacement_requests(count: int, version: int) -> list[RawRequest]:
+    """Return requests that replace the objects of `creation_requests`."""
     return [
         RawRequest("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version))
         for number in range(count)
@@ -55,9 +55,9 @@ def send(to: sim.Cluster, requests: list[RawRequest]) -> None:
 
 
 def writes(setting: Setting) -> Contest:
-    """Measure as many creations as replacements."""
+    """Measure equal numbers of creations and replacements."""
     count = setting.size(5_000, quick=1_000)
-    created, replaced = posts(count), puts(count, 1)
+    created, replaced = creation_requests(count), replacement_requests(count, 1)
 
     def run() -> None:
         fresh = cluster()
@@ -71,7 +71,7 @@ def writes(setting: Setting) -> Contest:
 def deliveries(setting: Setting) -> Contest:
     """Measure a hundred watches that are read after every twentieth write, writes included."""
     count = setting.size(2_000, quick=400)
-    created = posts(count)
+    created = creation_requests(count)
 
     def run() -> None:
         fresh = cluster()
@@ -94,7 +94,7 @@ def deliveries(setting: Setting) -> Contest:
 def load(setting: Setting) -> Contest:
     """Measure the creation of a hundred thousand objects with 1 KB of text, fewer in a quick run."""
     count = setting.size(100_000, quick=10_000)
-    created = posts(count, size=1_000)
+    created = creation_requests(count, size=1_000)
 
     def run() -> None:
         send(cluster(), created)
@@ -105,7 +105,7 @@ def load(setting: Setting) -> Contest:
 
 def memory(count: int) -> Further:
     """Measure the memory of an object besides its JSON."""
-    some = posts(min(count, 10_000), size=1_000)
+    some = creation_requests(min(count, 10_000), size=1_000)
     clusters = cluster()
     gc.collect()
     tracemalloc.start()

@@ -32,7 +32,7 @@ async def list_then_watch(transport: kp.Transport) -> None:
 
 
 def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
-    """List and watch in a thread."""
+    """List and watch, blocking."""
     page = BOOKS.list()
     with transport.send(page, timeout=30.0) as answer:
         body = b"".join(answer)

@@ -62,7 +62,7 @@ class WidgetStatus(kp.Fields):
 
 
 class Widget(kp.Object[WidgetSpec, WidgetStatus], group="x.io", version="v1"):
-    """A kind of two parts."""
+    """A kind with spec and status."""
 
 
 _KINDS: Final[tuple[type[Any], ...]] = (Widget, kp.Metadata, kp.Dynamic)
@@ -222,7 +222,7 @@ def fuzz_text(data: bytes) -> None:
 
 
 def fuzz_patch(data: bytes) -> None:
-    """Check that a patch has its described effect, or is refused by name, and changes neither argument."""
+    """Check that a patch has its described effect, or raises PatchError, and changes neither argument."""
     try:
         source, target = msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):

@@ -150,12 +150,12 @@ def test_a_kind_without_a_spec_has_the_capabilities_of_its_subresources() -> Non
 
 
 def test_an_optional_spec_is_created_if_it_has_no_required_fields() -> None:
-    light_crd = version(
+    spec_only_version = version(
         "v1", {"spec": {"type": "object", "properties": {"title": {"type": "string"}}}}, storage=True
     )
-    assert load(crd(light_crd)).Book().spec.title is None
-    heavy_crd = version("v1", {"spec": SPEC, "status": STATUS}, storage=True)
-    assert load(crd(heavy_crd)).Book().spec is None
+    assert load(crd(spec_only_version)).Book().spec.title is None
+    full_version = version("v1", {"spec": SPEC, "status": STATUS}, storage=True)
+    assert load(crd(full_version)).Book().spec is None
     untyped = version("v1", {"spec": {"type": "object"}}, storage=True)
     assert load(crd(untyped)).Book(spec={"a": 1}).spec == {"a": 1}
 

@@ -1,4 +1,4 @@
-"""The generator of kinds writes the files in the tree, and reads the description of a live server."""
+"""The generator of kinds reproduces the committed files, and reads the description of a live server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_installed_table_is_that_of_the_description() -> None:
     assert msgspec.json.decode(files_of(DESCRIPTION, RELEASES)["table.json"], type=KindTable) == kind_table()
 
 
-def test_the_order_of_fields_contains_existing_fields() -> None:
+def test_the_order_of_fields_contains_only_existing_fields() -> None:
     for name, wires in ORDER.items():
         assert set(wires.split()) <= set(kind_table().types[name].fields), name
 
