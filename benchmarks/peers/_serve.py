@@ -19,7 +19,7 @@ from benchmarks._stopwatch import Stopwatch
 
 Run = Callable[[], "int | dict[str, Any]"]
 BUILT_IN = {"pods": "Pod", "configmaps": "ConfigMap"}  # kinds for which clients have classes
-WAITING = frozenset(("live", "verbs"))  # for a server, so that the wall clock counts
+WALL_CLOCK_WORKS = frozenset(("live", "verbs"))  # for a server, so that the wall clock counts
 
 
 def serve(works: Mapping[str, Callable[[Any], Run]]) -> None:
@@ -34,7 +34,7 @@ def serve(works: Mapping[str, Callable[[Any], Run]]) -> None:
         options = json.loads(sys.stdin.readline())
         if "kubeconfig" in options:
             os.environ["KUBECONFIG"] = options["kubeconfig"]
-        round_ = _rounds(works[options["work"]](options), waits=options["work"] in WAITING)
+        round_ = _rounds(works[options["work"]](options), waits=options["work"] in WALL_CLOCK_WORKS)
         answer({"ready": True})
         for _ in sys.stdin:
             answer(round_())
@@ -95,14 +95,14 @@ def each_of_async(options: Any, start: Callable[[], Awaitable[Any]]) -> Callable
     async def open_client() -> Any:
         return await start()
 
-    async def calls(verb: Callable[[str], Awaitable[None]]) -> None:
+    async def make_calls(verb: Callable[[str], Awaitable[None]]) -> None:
         for name in _names(options, fresh):
             await verb(name)
 
     verb = getattr(runner.run(open_client()), options["verb"])
 
     def run() -> int:
-        runner.run(calls(verb))
+        runner.run(make_calls(verb))
         return int(options["count"])
 
     return run

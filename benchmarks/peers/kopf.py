@@ -38,7 +38,7 @@ from benchmarks.peers._serve import part, serve
 
 
 def controller(options: Any) -> Callable[[], dict[str, Any]]:
-    """Run an operator for `count` objects, with the measurements of `benchmarks._controller_program`."""
+    """Run an operator for `count` objects, measuring the same as `benchmarks._controller_program`."""
     kopf = part("kopf")
     logging.getLogger().setLevel(logging.ERROR)
     return lambda: asyncio.run(once(kopf, options["work"], options["url"], options["count"]))

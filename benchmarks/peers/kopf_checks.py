@@ -16,20 +16,20 @@ from benchmarks.peers._checks import PATIENCE, run_checks, until
 kopf: Final[Any] = import_module("kopf")
 GROUP: Final = "kopf.example.com"
 DOCUMENTS: Final = f"/apis/{GROUP}/v1/namespaces/default/documents"
-MAPS: Final = "/api/v1/namespaces/default/configmaps"
+CONFIG_MAPS: Final = "/api/v1/namespaces/default/configmaps"
 SERVER: Final = json.loads(Path(os.environ["KUBECONFIG"]).read_text())["clusters"][0]["cluster"]["server"]
 
 
-def ask(method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
+def send_request(method: str, target: str, body: Any = None, content_type: str = "application/json") -> Any:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(SERVER + target, data, {"Content-Type": media}, method=method)
+    request = urllib.request.Request(SERVER + target, data, {"Content-Type": content_type}, method=method)
     with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return json.load(answer)
 
 
 def get_or_none(target: str) -> Any:
     try:
-        return ask("GET", target)
+        return send_request("GET", target)
     except urllib.error.HTTPError:
         return None
 
@@ -59,7 +59,7 @@ class Running:
     def _created(self, spec: Any, name: str, body: Any, **_: Any) -> Any:
         child = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{name}-page"}}
         kopf.adopt(child, owner=body)
-        ask("POST", MAPS, child)
+        send_request("POST", CONFIG_MAPS, child)
         kopf.event(body, type="Normal", reason="Read", message="somebody has read it")
         return {"words": len(spec["title"].split())}
 
@@ -79,7 +79,7 @@ class Running:
         self._thread.join(PATIENCE)
 
 
-def operator() -> None:
+def check_operator() -> None:
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version: dict[str, Any] = {
         "name": "v1",
@@ -89,7 +89,7 @@ def operator() -> None:
         "subresources": {"status": {}},
     }
     names = {"plural": "documents", "singular": "document", "kind": "Document"}
-    ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+    send_request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"documents.{GROUP}"},
         "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
@@ -98,25 +98,25 @@ def operator() -> None:
     running = Running()
     try:
         body = {"apiVersion": f"{GROUP}/v1", "kind": "Document", "metadata": {"name": "moby"}}
-        ask("POST", DOCUMENTS, body | {"spec": {"title": "call me Ishmael"}})
+        send_request("POST", DOCUMENTS, body | {"spec": {"title": "call me Ishmael"}})
         moby = f"{DOCUMENTS}/moby"
         until(
             "the status",
             lambda: get_or_none(moby)["status"].get("created") if "status" in get_or_none(moby) else None,
         )
         assert get_or_none(moby)["metadata"]["finalizers"] == [f"{GROUP}/hold"]
-        assert get_or_none(f"{MAPS}/moby-page")["metadata"]["ownerReferences"][0]["name"] == "moby"
-        ask("PATCH", moby, {"spec": {"title": "x"}}, "application/merge-patch+json")
+        assert get_or_none(f"{CONFIG_MAPS}/moby-page")["metadata"]["ownerReferences"][0]["name"] == "moby"
+        send_request("PATCH", moby, {"spec": {"title": "x"}}, "application/merge-patch+json")
         until("the update", lambda: "updated" in running.handled)
         events = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dmoby,reason%3DRead"
-        until("the event", lambda: ask("GET", events)["items"])
-        ask("DELETE", moby)
+        until("the event", lambda: send_request("GET", events)["items"])
+        send_request("DELETE", moby)
         until("the end of the object", lambda: get_or_none(moby) is None)
         assert running.handled[-1] == "deleted"
-        until("the end of what it owned", lambda: get_or_none(f"{MAPS}/moby-page") is None)
+        until("the end of what it owned", lambda: get_or_none(f"{CONFIG_MAPS}/moby-page") is None)
     finally:
         running.stop()
 
 
 if __name__ == "__main__":
-    run_checks({"operator": operator})
+    run_checks({"operator": check_operator})

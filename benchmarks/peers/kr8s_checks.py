@@ -10,18 +10,18 @@ kr8s: Final[Any] = import_module("kr8s")
 objects: Final[Any] = import_module("kr8s.objects")
 
 
-def settings(name: str, text: str) -> Any:
+def make_config_map(name: str, text: str) -> Any:
     meta = {"name": name, "namespace": "default", "labels": {"peer": "kr8s"}}
     return objects.ConfigMap({"metadata": meta, "data": {"text": text}})
 
 
-def versions() -> None:
+def check_versions() -> None:
     assert kr8s.version()["major"] == "1"
     assert any(resource["name"] == "deployments" for resource in kr8s.api_resources())
 
 
-def verbs() -> None:
-    config_map = settings("kr8s-verbs", "1")
+def check_verbs() -> None:
+    config_map = make_config_map("kr8s-verbs", "1")
     config_map.create()
     assert config_map.exists()
     config_map.patch({"data": {"text": "2"}})
@@ -36,7 +36,7 @@ def verbs() -> None:
     assert not fetched.exists()
 
 
-def missing() -> None:
+def check_missing_object() -> None:
     try:
         objects.ConfigMap.get("kr8s-missing", namespace="default", timeout=0.1)
     except kr8s.NotFoundError:
@@ -44,8 +44,8 @@ def missing() -> None:
     raise AssertionError("a missing object was found")
 
 
-def watching() -> None:
-    config_map = settings("kr8s-watched", "1")
+def check_watch() -> None:
+    config_map = make_config_map("kr8s-watched", "1")
     config_map.create()
     events = list[str]()
     for event, obj in kr8s.watch("configmaps", namespace="default", label_selector={"peer": "kr8s"}):
@@ -59,7 +59,7 @@ def watching() -> None:
     assert events == ["ADDED", "MODIFIED", "DELETED"], events
 
 
-def workloads() -> None:
+def check_workloads() -> None:
     web = objects.Deployment({
         "metadata": {"name": "kr8s-web", "namespace": "default"},
         "spec": {
@@ -77,7 +77,7 @@ def workloads() -> None:
     web.wait("delete", timeout=30)
 
 
-def custom() -> None:
+def check_custom_resources() -> None:
     names = {"plural": "documents", "singular": "document", "kind": "Document"}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}
@@ -113,6 +113,6 @@ def custom() -> None:
 
 if __name__ == "__main__":
     run_checks({
-        "versions": versions, "verbs": verbs, "missing": missing, "watch": watching, "workloads": workloads,
-        "custom": custom,
+        "versions": check_versions, "verbs": check_verbs, "missing": check_missing_object,
+        "watch": check_watch, "workloads": check_workloads, "custom": check_custom_resources,
     })  # fmt: skip

@@ -33,32 +33,32 @@ DEFINITION: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def settings(name: str, text: str = "") -> Any:
+def make_config_map(name: str, text: str = "") -> Any:
     return client.V1ConfigMap(metadata=client.V1ObjectMeta(name=name, labels=LABELS), data={"text": text})
 
 
-def refused(status: int, call: Any, *arguments: Any) -> None:
+def expect_refusal(status: int, call: Any, *arguments: Any) -> None:
     try:
         call(*arguments)
     except client.ApiException as error:
         assert error.status == status, error
     else:
-        raise AssertionError(f"it was not refused with {status}")
+        raise AssertionError(f"expected a refusal with {status}, but the call succeeded")
 
 
-def versions() -> None:
+def check_versions() -> None:
     assert client.VersionApi().get_code().major == "1"
     groups = client.ApisApi().get_api_versions().groups
     assert "apps" in [group.name for group in groups]
 
 
-def verbs() -> None:
+def check_verbs() -> None:
     core = client.CoreV1Api()
-    config_map = core.create_namespaced_config_map("default", settings("py-verbs", "1"))
-    refused(409, core.create_namespaced_config_map, "default", settings("py-verbs"))
+    config_map = core.create_namespaced_config_map("default", make_config_map("py-verbs", "1"))
+    expect_refusal(409, core.create_namespaced_config_map, "default", make_config_map("py-verbs"))
     core.patch_namespaced_config_map("py-verbs", "default", {"data": {"more": "2"}})
     config_map.data = {"text": "3"}
-    refused(409, core.replace_namespaced_config_map, "py-verbs", "default", config_map)
+    expect_refusal(409, core.replace_namespaced_config_map, "py-verbs", "default", config_map)
     fresh = core.read_namespaced_config_map("py-verbs", "default")
     assert fresh.data == {"text": "1", "more": "2"}, fresh.data
     fresh.data = {"text": "3"}
@@ -67,12 +67,12 @@ def verbs() -> None:
     assert [item.metadata.name for item in page.items] == ["py-verbs"]
     assert core.list_namespaced_config_map("default", field_selector="metadata.name=py-verbs").items
     core.delete_namespaced_config_map("py-verbs", "default")
-    refused(404, core.read_namespaced_config_map, "py-verbs", "default")
+    expect_refusal(404, core.read_namespaced_config_map, "py-verbs", "default")
 
 
-def watching() -> None:
+def check_watch() -> None:
     core = client.CoreV1Api()
-    core.create_namespaced_config_map("default", settings("py-watched", "1"))
+    core.create_namespaced_config_map("default", make_config_map("py-watched", "1"))
     listed = core.list_namespaced_config_map("default", label_selector="peer=kubernetes")
     changes = [
         lambda: core.patch_namespaced_config_map("py-watched", "default", {"data": {"text": "2"}}),
@@ -92,7 +92,7 @@ def watching() -> None:
     assert events == ["MODIFIED", "DELETED"], events
 
 
-def workloads() -> None:
+def check_workloads() -> None:
     kubernetes.utils.create_from_dict(client.ApiClient(), WEB)
     apps = client.AppsV1Api()
     apps.patch_namespaced_deployment_scale("py-web", "default", {"spec": {"replicas": 2}})
@@ -102,7 +102,7 @@ def workloads() -> None:
     apps.delete_namespaced_deployment("py-web", "default", propagation_policy="Background")
 
 
-def dynamic() -> None:
+def check_dynamic_client() -> None:
     api = kubernetes.dynamic.DynamicClient(client.ApiClient())
     api.resources.get(api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition").create(
         DEFINITION
@@ -130,26 +130,26 @@ def dynamic() -> None:
     documents.delete(name="moby", namespace="default")
 
 
-def election() -> None:
+def check_leader_election() -> None:
     leading = import_module("kubernetes.leaderelection.leaderelection")
     configuration = import_module("kubernetes.leaderelection.electionconfig")
     locks = import_module("kubernetes.leaderelection.resourcelock.configmaplock")
-    led = Event()
+    started_leading = Event()
     config = configuration.Config(
         locks.ConfigMapLock("py-election", "default", "peer"), lease_duration=3, renew_deadline=2,
-        retry_period=1, onstarted_leading=led.set, onstopped_leading=None,
+        retry_period=1, onstarted_leading=started_leading.set, onstopped_leading=None,
     )  # fmt: skip
     Thread(target=leading.LeaderElection(config).run, daemon=True).start()
-    assert led.wait(PATIENCE), "nobody ever led"
+    assert started_leading.wait(PATIENCE), "nobody ever led"
 
 
-def pods() -> None:
+def check_pods() -> None:
     core = client.CoreV1Api()
     pod = {"metadata": {"name": "py-pod"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     core.create_namespaced_pod("default", pod)
     eviction = client.V1Eviction(metadata=client.V1ObjectMeta(name="py-pod"))
     core.create_namespaced_pod_eviction("py-pod", "default", eviction)
-    refused(404, core.read_namespaced_pod, "py-missing", "default")
+    expect_refusal(404, core.read_namespaced_pod, "py-missing", "default")
     token = client.AuthenticationV1TokenRequest(spec=client.V1TokenRequestSpec(audiences=["a"]))
     assert core.create_namespaced_service_account_token("default", "default", token).status.token
 
@@ -157,6 +157,6 @@ def pods() -> None:
 if __name__ == "__main__":
     kubernetes.config.load_kube_config()
     run_checks({
-        "versions": versions, "verbs": verbs, "watch": watching, "workloads": workloads, "dynamic": dynamic,
-        "election": election, "pods": pods,
+        "versions": check_versions, "verbs": check_verbs, "watch": check_watch, "workloads": check_workloads,
+        "dynamic": check_dynamic_client, "election": check_leader_election, "pods": check_pods,
     })  # fmt: skip

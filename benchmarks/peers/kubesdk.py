@@ -30,7 +30,7 @@ MODELS = "kube_models.api_v1.io.k8s.api.core.v1"
 
 
 def decode(options: Any) -> Callable[[], int]:
-    """Read lines as its `watch_k8s_resources` does: `json.loads`, and `from_dict`, lazily."""
+    """Read lines as kubesdk's `watch_k8s_resources` does: `json.loads`, and `from_dict`, lazily."""
     resource = getattr(part(MODELS), BUILT_IN[options["kind"]])
     event = part("kubesdk.client").K8sResourceEvent[resource]
     lines = watch_of(options).decode().splitlines()

@@ -15,28 +15,28 @@ generic: Final[Any] = import_module("lightkube.generic_resource")
 patches: Final[Any] = import_module("lightkube.types").PatchType
 
 
-def settings(name: str, text: str = "", namespace: str = "default") -> Any:
+def make_config_map(name: str, text: str = "", namespace: str = "default") -> Any:
     return core.ConfigMap(
         metadata=meta.ObjectMeta(name=name, namespace=namespace, labels={"peer": "lightkube"}),
         data={"text": text},
     )
 
 
-def refused(code: int, call: Any, *arguments: Any, **options: Any) -> None:
+def expect_refusal(code: int, call: Any, *arguments: Any, **options: Any) -> None:
     try:
         call(*arguments, **options)
     except lightkube.ApiError as error:
         assert error.status.code == code, error
     else:
-        raise AssertionError(f"it was not refused with {code}")
+        raise AssertionError(f"expected a refusal with {code}, but the call succeeded")
 
 
-def verbs() -> None:
+def check_verbs() -> None:
     client = lightkube.Client()
-    config_map = client.create(settings("lk-verbs", "1"))
-    refused(409, client.create, settings("lk-verbs"))
+    config_map = client.create(make_config_map("lk-verbs", "1"))
+    expect_refusal(409, client.create, make_config_map("lk-verbs"))
     client.patch(core.ConfigMap, "lk-verbs", {"data": {"more": "2"}}, patch_type=patches.MERGE)
-    refused(409, client.replace, config_map)
+    expect_refusal(409, client.replace, config_map)
     fresh = client.get(core.ConfigMap, "lk-verbs")
     assert fresh.data == {"text": "1", "more": "2"}
     assert [item.metadata.name for item in client.list(core.ConfigMap, labels={"peer": "lightkube"})] == [
@@ -44,29 +44,29 @@ def verbs() -> None:
     ]
     assert [item.metadata.name for item in client.list(core.ConfigMap, fields={"metadata.name": "lk-verbs"})]
     client.delete(core.ConfigMap, "lk-verbs")
-    refused(404, client.get, core.ConfigMap, "lk-verbs")
+    expect_refusal(404, client.get, core.ConfigMap, "lk-verbs")
 
 
-def applying() -> None:
+def check_apply() -> None:
     client = lightkube.Client(field_manager="one")
-    applied = settings("lk-applied", "1")
+    applied = make_config_map("lk-applied", "1")
     client.apply(applied)
-    refused(409, client.apply, settings("lk-applied", "2"), field_manager="two")
-    forced = client.apply(settings("lk-applied", "2"), field_manager="two", force=True)
+    expect_refusal(409, client.apply, make_config_map("lk-applied", "2"), field_manager="two")
+    forced = client.apply(make_config_map("lk-applied", "2"), field_manager="two", force=True)
     assert forced.data == {"text": "2"}
     client.delete(core.ConfigMap, "lk-applied")
 
 
-def collections() -> None:
+def check_collections() -> None:
     client = lightkube.Client(namespace="kube-public")
-    client.create(settings("lk-collected", namespace="kube-public"))
+    client.create(make_config_map("lk-collected", namespace="kube-public"))
     client.deletecollection(core.ConfigMap)
     assert not list(client.list(core.ConfigMap, labels={"peer": "lightkube"}))
 
 
-def watching() -> None:
+def check_watch() -> None:
     client = lightkube.Client()
-    client.create(settings("lk-watched", "1"))
+    client.create(make_config_map("lk-watched", "1"))
     events = list[str]()
     for event, obj in client.watch(core.ConfigMap, labels={"peer": "lightkube"}):
         events.append(event)
@@ -80,7 +80,7 @@ def watching() -> None:
     assert events == ["ADDED", "MODIFIED", "DELETED"], events
 
 
-def workloads() -> None:
+def check_workloads() -> None:
     client = lightkube.Client()
     [web] = codecs.load_all_yaml(
         """
@@ -106,7 +106,7 @@ def workloads() -> None:
     client.delete(apps.Deployment, "lk-web")
 
 
-def custom() -> None:
+def check_custom_resources() -> None:
     client = lightkube.Client()
     [definition] = codecs.load_all_yaml(
         """
@@ -144,6 +144,6 @@ def custom() -> None:
 
 if __name__ == "__main__":
     run_checks({
-        "verbs": verbs, "apply": applying, "collection": collections, "watch": watching,
-        "workloads": workloads, "custom": custom,
+        "verbs": check_verbs, "apply": check_apply, "collection": check_collections, "watch": check_watch,
+        "workloads": check_workloads, "custom": check_custom_resources,
     })  # fmt: skip

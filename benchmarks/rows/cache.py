@@ -69,7 +69,7 @@ def cached_objects(
     count = setting.size(2_000, quick=500)
     objects = make(count)
     ours, theirs = list_into_cache(objects, kind, **options), dicts(objects)
-    for make_once in (ours, theirs):  # shared objects do not belong to a single object
+    for make_once in (ours, theirs):  # warm up, so that objects created once are not counted
         make_once()
     return Contest(ours=kilobytes(count, ours), baseline=kilobytes(count, theirs))
 
@@ -92,12 +92,12 @@ def relist(setting: Setting) -> Contest:
 
 
 def gap(setting: Setting) -> Contest:
-    """Do the same with all objects in a quick run too, since the measured wait grows with them."""
+    """Measure the wait during a relist, always of 100,000 objects, since the wait grows with their number."""
     objects = books(setting.size(100_000, quick=100_000), SEED)
     return Contest(ours=lambda: measure_relist(objects, Book)[1] * 1000)
 
 
-def first_gap(setting: Setting) -> Contest:
+def longest_first_list_step(setting: Setting) -> Contest:
     """Measure the longest step of a first list on its way to a controller."""
     objects = books(setting.size(100_000, quick=20_000), SEED)
     return Contest(ours=lambda: measure_first_list(objects, Book) * 1000)
@@ -277,7 +277,7 @@ ROWS: Final = (
     Row(
         "controller.list.gap",
         MILLISECONDS,
-        first_gap,
+        longest_first_list_step,
         summary="the longest wait of another task while a first list of 100,000 objects reaches a controller",
     ),
 )

@@ -38,10 +38,10 @@ class FreshCommand:
         start = time.perf_counter()
         with self._children.count():
             completed = subprocess.run(self._command, env=self._environment, capture_output=True, check=False)
-        took = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         if completed.returncode:
             raise MissingRequirement(completed.stderr.decode().strip() or f"{self._command[0]} failed")
-        return took * _SECOND
+        return seconds * _SECOND
 
 
 def _kubectl(*words: str) -> Probe:

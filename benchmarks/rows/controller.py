@@ -121,7 +121,7 @@ class LatencySamples:
     """The latencies of a contender by round: measured by the first row, and reused by others."""
 
     def __init__(self, make: Callable[[Callable[[Any], float]], Probe]) -> None:
-        """Store the function that makes the probe from a function of its reply."""
+        """Store `make`, which takes a function from reply to seconds, and returns the probe."""
         self.rounds: list[list[float]] = []
         self._make = make
         self._probe: Probe | None = None

@@ -84,11 +84,11 @@ def receive_stream(address: Address) -> int:
             # An event may cross two pieces; joining them would be a copy that no client makes.
             count += data.count(_EVENT) + (tail[-2:] + data[:2]).count(_EVENT)
             tail = (tail + data[-len(_END) :])[-len(_END) :]
-    return count - 2  # the head of the response ends like the last chunk
+    return count - 2  # the head and the last chunk also match _EVENT
 
 
 def take_row(setting: Setting, kind: Kind) -> Contest:
-    """Measure the upper limit of a live watch of the same events."""
+    """Measure the upper limit of the rate of a live watch of the same events."""
     events = setting.size(10_000, quick=2_000) if kind == "pods" else setting.size(20_000, quick=4_000)
     address = setting.enter_context(live_server(kind, events, SEED, tls=False))
     run = partial(receive_stream, address)

@@ -31,15 +31,15 @@ from kubeproto_trio import TrioTransport
 SEED: Final = 7
 CONNECTIONS: Final = 100
 Kind = Literal["pods", "crs"]
-# Number of events of a watch, also in a quick run; a hundred connections share more.
+# Number of events of a watch, also in a quick run; a hundred connections share MORE times as many.
 COUNTS: Final[dict[Kind, tuple[int, int]]] = {"pods": (5_000, 1_000), "crs": (20_000, 4_000)}
 MORE: Final = 2
 Watch = Callable[[Connection, Any], int]
 """Watches once, over a new connection, and counts the events that it reached."""
 
 
-async def watch_over(transport: Transport, api: Api[Any]) -> int:
-    """Watch until the server ends it."""
+async def count_watch_events(transport: Transport, api: Api[Any]) -> int:
+    """Count the events of a watch until the server ends it."""
     request, count = api.watch(), 0
     async with transport.send(request, idle=60) as incoming:
         decoder = request.open(incoming.status, incoming.headers)
@@ -63,7 +63,7 @@ def watch_over_blocking(transport: BlockingTransport, api: Api[Any]) -> int:
 def on_trio(connection: Connection, api: Any) -> int:
     async def main() -> int:
         async with TrioTransport(connection) as transport:
-            return await watch_over(transport, api)
+            return await count_watch_events(transport, api)
 
     return trio.run(main)
 
@@ -71,7 +71,7 @@ def on_trio(connection: Connection, api: Any) -> int:
 def on_asyncio(make: type[AsyncioTransport] | type[HttpxTransport], connection: Connection, api: Any) -> int:
     async def main() -> int:
         async with make(connection) as transport:
-            return await watch_over(transport, api)
+            return await count_watch_events(transport, api)
 
     return asyncio.run(main())
 
@@ -154,7 +154,9 @@ def connections(setting: Setting, kind: Kind) -> Contest:
     def all_at_once() -> int:
         async def main() -> int:
             async with AsyncioTransport(Connection(server=many.url)) as transport:
-                return sum(await asyncio.gather(*(watch_over(transport, api) for _ in range(CONNECTIONS))))
+                return sum(
+                    await asyncio.gather(*(count_watch_events(transport, api) for _ in range(CONNECTIONS)))
+                )
 
         return asyncio.run(main())
 

@@ -24,7 +24,7 @@ def report(client: BlockingClient, write: Callable[[str], object] = print) -> No
 
 
 def main() -> None:
-    """Follow kubectl's current cluster, until Ctrl-C."""
+    """Watch the cluster of the current kubeconfig context, until Ctrl-C."""
     with connect_blocking() as client:
         report(client)
 

@@ -24,7 +24,7 @@ BookEvent: TypeAlias = kp.Added[Book] | kp.Modified[Book] | kp.Deleted[Book] | k
 
 
 def describe(event: BookEvent) -> str:
-    """Return a line for an event, also for an object that does not fit its class."""
+    """Return a line for an event, even if the object does not match its class."""
     match event:
         case kp.Added(book):
             return f"added: {book.spec.title}"

@@ -31,7 +31,7 @@ def deployed(client: Client) -> ProgramDescription:
 
 
 async def main() -> None:
-    """Follow kubectl's current cluster, until Ctrl-C."""
+    """Watch the cluster of the current kubeconfig context, until Ctrl-C."""
     async with connect() as client:
         await report(client)
 

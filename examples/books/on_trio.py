@@ -23,7 +23,7 @@ async def report(client: Client, write: Callable[[str], object] = print) -> None
 
 
 async def main() -> None:
-    """Follow kubectl's current cluster, until Ctrl-C."""
+    """Watch the cluster of the current kubeconfig context, until Ctrl-C."""
     async with connect() as client:
         await report(client)
 

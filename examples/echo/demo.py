@@ -110,9 +110,9 @@ class Demo:
         for change in changes:
             obj = change.object
             replicas = f", {obj.spec.replicas} replicas"
-            blocked = ", held by its finalizer" if obj.metadata.finalizers else ""
-            deleting = ", is being deleted" if obj.metadata.deletion_timestamp else ""
-            text = f"{obj.metadata.name} {change.type.lower()}{replicas}{blocked}{deleting}"
+            finalizer_note = ", held by its finalizer" if obj.metadata.finalizers else ""
+            deletion_note = ", is being deleted" if obj.metadata.deletion_timestamp else ""
+            text = f"{obj.metadata.name} {change.type.lower()}{replicas}{finalizer_note}{deletion_note}"
             self.log(type(obj).__name__, text)
 
 

@@ -66,7 +66,7 @@ def deployment_of(echo: Echo) -> Deployment:
 
 
 async def deploy(echo: Echo, ctx: Context[None]) -> Action:
-    """Apply the Deployment; the server changes only different fields."""
+    """Apply the Deployment; the server changes only fields that differ."""
     await ctx.api(Deployment).apply(deployment_of(echo), field_manager=MANAGER, force=True)
     return requeue(after=10)
 
@@ -91,7 +91,7 @@ def controller(client: Client) -> ControllerRun:
 
 
 def operator(client: Client, *, port: int | None = None) -> Operator:
-    """Return the controller as it is deployed: in several replicas, with health pages, until SIGTERM."""
+    """Return the controller as it is deployed: in several replicas, with health endpoints, until SIGTERM."""
     identity = os.environ.get("POD_NAME") or socket.gethostname()
     election = LeaderElector(client, name=MANAGER, identity=identity)
     operator = Operator(election=election, signals=True, grace=20, port=port)
@@ -105,7 +105,7 @@ def deployed(client: Client) -> Operator:
 
 
 async def main(port: int | None) -> None:
-    """Run on kubectl's current cluster."""
+    """Run on the cluster of the current kubeconfig context."""
     async with connect() as client:
         await operator(client, port=port).run()
 

@@ -34,7 +34,7 @@ from kubeproto_runtime import Cache, Caches, Client, FollowedKind, ProgramDescri
 PAGE: Final = Path(__file__).with_name("foos.html")
 PORT: Final = 8000
 # Seconds for the streams to end: a page that stops reading would never let its stream end.
-LAST_WORDS: Final = 5
+STREAM_GRACE_SECONDS: Final = 5
 
 
 class FooSpec(kp.Fields):
@@ -53,7 +53,7 @@ class Foos:
         self.cache = cache
         self.closing = False
         self._changed = anyio.Event()
-        self._stop = cache.notify(self.wake)
+        self._unsubscribe = cache.notify(self.wake)
 
     def wake(self) -> None:
         """Wake the streams of all pages."""
@@ -62,7 +62,7 @@ class Foos:
 
     def close(self) -> None:
         """End all streams."""
-        self._stop()
+        self._unsubscribe()
         self.closing = True
         self.wake()
 
@@ -82,7 +82,7 @@ class Foos:
             if (text := json.dumps(self.state())) != last_state:
                 yield f"data: {text}\n\n"
                 last_state = text
-            # A change during a slow send has set the event that was taken before.
+            # `changed` was taken before the yield, so a change during a slow send is not missed.
             await changed.wait()
 
 
@@ -97,7 +97,7 @@ async def page(request: Request) -> Response:
     return FileResponse(PAGE, media_type="text/html")
 
 
-async def listed(request: Request) -> Response:
+async def list_foos(request: Request) -> Response:
     foos: Foos = request.app.state.foos
     if not foos.cache.synced:
         return JSONResponse({"error": foos.cache.sync_status.reason}, 503)
@@ -121,16 +121,16 @@ async def ready(request: Request) -> Response:
     return PlainTextResponse(f"{status.reason or 'in sync'}\n", 200 if status.synced else 503)
 
 
-def application(connected: AbstractAsyncContextManager[Client], namespace: str = "") -> Starlette:
+def application(client_context: AbstractAsyncContextManager[Client], namespace: str = "") -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-        async with connected as client, Caches(client) as caches:
+        async with client_context as client, Caches(client) as caches:
             app.state.foos = Foos(caches.cache(Foo, namespace=namespace or client.namespace))
             yield
 
     routes = [
         Route("/", page),
-        Route("/foos", listed),
+        Route("/foos", list_foos),
         Route("/events", events),
         Route("/healthz", healthy),
         Route("/livez", healthy),
@@ -143,7 +143,9 @@ class Server(uvicorn.Server):
     """A server that ends the streams when it stops: otherwise it would wait until pages are closed."""
 
     def __init__(self, app: Starlette, *, host: str, port: int) -> None:
-        super().__init__(uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=LAST_WORDS))
+        super().__init__(
+            uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=STREAM_GRACE_SECONDS)
+        )
         self.app = app
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

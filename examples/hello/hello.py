@@ -48,16 +48,16 @@ from kubeproto_runtime.webhooks import CertificateFiles, ManagedCertificates, We
 IMAGE: Final = "hashicorp/http-echo:1.0"
 MANAGER: Final = "hello-operator"
 FINALIZER: Final = "fraim.co.jp/hello-operator"
-WEBHOOKS: Final = (
-    "hello-operator-webhooks"  # the Service in front of them, and the Secret of their certificate
+WEBHOOK_SERVICE: Final = (
+    "hello-operator-webhooks"  # the Service of the webhooks, and the Secret of their certificate
 )
-LOOK_AGAIN: Final = (
+RETRY_SECONDS: Final = (
     60.0  # seconds until the next attempt, if the operator does not follow the object that must change
 )
 
 
 def deployment_of(hello: Hello) -> Deployment:
-    """Return the Deployment of a Hello, with only the fields that this operator decides."""
+    """Return the Deployment of a Hello, with only the fields that this operator owns."""
     name = hello.metadata.name
     labels = {"app.kubernetes.io/name": "hello", "app.kubernetes.io/instance": name}
     text = hello.spec.text or f"Hello from {name}!"
@@ -79,7 +79,7 @@ async def deploy(hello: Hello, ctx: Context[Events]) -> Action:
     if existing is not None and not is_controlled_by(existing, hello):
         message = f"Deployment {ctx.name} exists, and is not this Hello's: delete or rename one of them"
         await report(hello, ctx, Condition(type="Ready", status="False", reason="NameTaken", message=message))
-        return requeue(after=LOOK_AGAIN)
+        return requeue(after=RETRY_SECONDS)
     deployment = await ctx.api(Deployment).apply(deployment_of(hello), field_manager=MANAGER, force=True)
     await report(hello, ctx, readiness(hello, deployment), replicas=available(deployment))
     return await_change()
@@ -134,15 +134,15 @@ async def on_invalid(error: kp.InvalidObject, ctx: Context[Events]) -> None:
         await release(stored, ctx)
 
 
-async def nothing(hello: kp.KubeObject, ctx: Context[Events]) -> Action:
+async def do_nothing(hello: kp.KubeObject, ctx: Context[Events]) -> Action:
     return await_change()
 
 
-release = finalizer(FINALIZER, apply=nothing, cleanup=clean_up)
+release = finalizer(FINALIZER, apply=do_nothing, cleanup=clean_up)
 
 
 def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
-    """Report refusals, and retry each minute: the cause needs a change by a user.
+    """Report refusals, and retry each minute: only a user can fix the cause.
 
     Other errors are retried after the backoff of the controller, from 5 ms to a quarter of an hour.
     """
@@ -150,7 +150,7 @@ def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
         ctx.state.record(
             ctx.partial_object or ctx.ref, "Refused", str(error), action="Reconcile", warning=True
         )
-        return requeue(after=LOOK_AGAIN)
+        return requeue(after=RETRY_SECONDS)
     return None
 
 
@@ -176,18 +176,20 @@ def webhook_server(client: Client, address: WebhookAddress, *, port: int = 9443)
     """Return the server of webhooks, with a certificate that the leader creates, renews and publishes."""
     manifests = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", address)
     return WebhookServer(
-        webhooks, ManagedCertificates(client, address, secret=WEBHOOKS, configurations=manifests), port=port
+        webhooks,
+        ManagedCertificates(client, address, secret=WEBHOOK_SERVICE, configurations=manifests),
+        port=port,
     )
 
 
 def deployed(client: Client, *, port: int = 8080, webhook_port: int = 9443) -> Operator:
     """Return the operator that `manifests.yaml` deploys, with its webhooks."""
-    address = WebhookAddress(namespace=client.namespace, service=WEBHOOKS)
+    address = WebhookAddress(namespace=client.namespace, service=WEBHOOK_SERVICE)
     return operator(client, port=port, server=webhook_server(client, address, port=webhook_port))
 
 
 async def operate(options: argparse.Namespace) -> None:
-    """Run on kubectl's current cluster, until SIGTERM."""
+    """Run on the cluster of the current kubeconfig context, until SIGTERM."""
     async with connect() as client:
         if options.in_cluster:
             port = 8080 if options.port is None else options.port
@@ -220,9 +222,9 @@ def main() -> None:
     add("--webhook-port", type=int, default=9443, help="where webhooks are served (default: %(default)s)")
     options = parser.parse_args()
     if options.definition:
-        authority = options.webhooks_ca.read_bytes() if options.webhooks_ca else b""
+        ca_bundle = options.webhooks_ca.read_bytes() if options.webhooks_ca else b""
         url = options.webhooks_url
-        print(manifests(WebhookAddress(url=url, ca_bundle=authority) if url else None), end="")
+        print(manifests(WebhookAddress(url=url, ca_bundle=ca_bundle) if url else None), end="")
         return
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     show_spans()

@@ -13,11 +13,11 @@ from kubeproto.crd import Violation
 from kubeproto_runtime.webhooks import Admission, Webhooks
 
 # The name becomes the value of a label, which has a shorter maximum length than a name.
-LONGEST_NAME: Final = 63
+MAX_NAME_LENGTH: Final = 63
 
 
 def fill(admission: Admission[Hello]) -> None:
-    """Set the name as the text of a Hello without a text, which no default of a schema can do."""
+    """Default the text to a greeting with the name; a schema default cannot refer to another field."""
     hello = admission.object
     name = hello.metadata.name or hello.metadata.generate_name.rstrip("-")
     hello.spec.text = hello.spec.text or f"Hello from {name}!"
@@ -28,8 +28,8 @@ def check(admission: Admission[Hello]) -> list[Violation]:
     hello, violations = admission.object, list[Violation]()
     if hello.metadata.deletion_timestamp is not None:
         return violations  # a deleted Hello must accept the removal of its finalizers, even if it is invalid
-    if len(hello.metadata.name) > LONGEST_NAME:
-        detail = f"a Hello's name is a label too, and has {LONGEST_NAME} characters at most"
+    if len(hello.metadata.name) > MAX_NAME_LENGTH:
+        detail = f"a Hello's name is a label too, and has {MAX_NAME_LENGTH} characters at most"
         violations.append(Violation("FieldValueInvalid", "metadata.name", hello.metadata.name, detail))
     if not hello.spec.text.isprintable() or hello.spec.text.isspace():
         violations.append(Violation("FieldValueInvalid", "spec.text", hello.spec.text, "it cannot be read"))

@@ -23,34 +23,34 @@ EVENTS: Final = 5  # the number of printed Events
 Write = Callable[[str], object]
 
 
-async def inform(client: Client, write: Write = print) -> None:
+async def print_changes(client: Client, write: Write = print) -> None:
     """Follow the nodes, and print a line about each change that matters."""
-    printed: dict[str, list[str]] = {}  # the problems of each node, as printed last
+    printed_problems: dict[str, list[str]] = {}  # the problems of each node, as printed last
     async with client.api(Node).follow(label_selector=SELECTOR) as events:
         async for event in events:
             match event:
                 case kp.Added(node) | kp.Modified(node):
-                    await report(client, node, printed, write)
+                    await report(client, node, printed_problems, write)
                 case kp.Deleted(node):
-                    printed.pop(node.metadata.name, None)
+                    printed_problems.pop(node.metadata.name, None)
                     labels = ",".join(
                         f"{name}={value}" for name, value in sorted(node.metadata.labels.items())
                     )
                     write(f"{node.metadata.name}: gone, with labels {labels}")
                 case kp.Bookmark(initial_events_end=True):
-                    write(f"these are all: {len(printed)} nodes")
+                    write(f"these are all: {len(printed_problems)} nodes")
                 case kp.Bookmark():
                     pass
                 case kp.Malformed(_, error):
                     write(f"a node cannot be read: {error}")
 
 
-async def report(client: Client, node: Node, printed: dict[str, list[str]], write: Write) -> None:
+async def report(client: Client, node: Node, printed_problems: dict[str, list[str]], write: Write) -> None:
     """Print new problems: nodes write their status every few minutes, usually without a change."""
     name, current = node.metadata.name, problems(node)
-    if name not in printed:
+    if name not in printed_problems:
         write(f"{name}: new")
-    previous, printed[name] = printed.get(name, []), current
+    previous, printed_problems[name] = printed_problems.get(name, []), current
     if current == previous:
         return
     write(f"{name}: {'; '.join(current) or 'ready'}")
@@ -90,9 +90,9 @@ def deployed(client: Client) -> ProgramDescription:
 
 
 async def main() -> None:
-    """Follow kubectl's current cluster, until Ctrl-C."""
+    """Watch the cluster of the current kubeconfig context, until Ctrl-C."""
     async with connect() as client:
-        await inform(client)
+        await print_changes(client)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from kubeproto.watching import resync
 from kubeproto_runtime import Client, connect
 
 
-async def inform(client: Client, write: Callable[[str], object] = print) -> None:
+async def print_changes(client: Client, write: Callable[[str], object] = print) -> None:
     by_author: dict[str, set[str]] = {}
     async with client.api(Book, namespace=kp.ALL).follow(strict=True, failures=True) as events:
         async for event in events:
@@ -33,7 +33,7 @@ async def inform(client: Client, write: Callable[[str], object] = print) -> None
 
 async def main() -> None:
     async with connect() as client:
-        await inform(client)
+        await print_changes(client)
 
 
 if __name__ == "__main__":

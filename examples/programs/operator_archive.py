@@ -25,7 +25,7 @@ class Archive:
         self.titles: list[str] = []
 
 
-async def keep(book: Book, ctx: Context[Archive]) -> Action:
+async def do_nothing(book: Book, ctx: Context[Archive]) -> Action:
     return await_change()
 
 
@@ -35,7 +35,7 @@ async def archive(book: Book, ctx: Context[Archive]) -> None:
 
 
 def archiving(client: Client, state: Archive) -> ControllerRun:
-    reconcile = finalizer("books.example.com/archive", apply=keep, cleanup=archive)
+    reconcile = finalizer("books.example.com/archive", apply=do_nothing, cleanup=archive)
     return Controller(client, Book, state=state).run(reconcile)
 
 

@@ -32,13 +32,13 @@ async def reconcile(book: Book, ctx: Context[None]) -> Action:
     return await_change()
 
 
-def explain(error: Exception, ctx: Context[None]) -> Action:
+def log_and_retry(error: Exception, ctx: Context[None]) -> Action:
     ctx.logger.warning("%r has no label yet: %s", ctx.object.spec.title, error)
     return requeue(after=30)
 
 
 def labels(client: Client) -> ControllerRun:
-    return Controller(client, Book, timeout=10).owns(ConfigMap).run(reconcile, on_error=explain)
+    return Controller(client, Book, timeout=10).owns(ConfigMap).run(reconcile, on_error=log_and_retry)
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""The same without an event loop: `python examples/programs/script_blocking.py web < manifest.yaml`."""
+"""`script.py` without an event loop: `python examples/programs/script_blocking.py web < manifest.yaml`."""
 
 import sys
 

@@ -36,7 +36,7 @@ def review(title: str) -> bytes:
 
 
 @asynccontextmanager
-async def operating(cluster: Cluster) -> AsyncGenerator[SimulatedClient]:
+async def running_operator(cluster: Cluster) -> AsyncGenerator[SimulatedClient]:
     faults = Faults(cluster, seed=7, share=0.2)
     async with simulated(cluster) as user, simulated(cluster, faults=faults) as client:
         client.start(labels(client))
@@ -52,7 +52,7 @@ def test_a_book_has_a_title(title: str, allowed: bytes) -> None:
 def test_a_book_gets_its_label_back(backend: Backend) -> None:
     async def body() -> None:
         cluster = Cluster(crds=[Book])
-        async with operating(cluster) as user:
+        async with running_operator(cluster) as user:
             book = Book(metadata=kp.ObjectMeta(name="moby"), spec=BookSpec(title="Moby-Dick"))
             await user.api(Book).create(book)
             await user.until(lambda: cluster.get(ConfigMap, "moby"), within=600)

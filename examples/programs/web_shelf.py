@@ -21,9 +21,9 @@ async def title(request: web.Request) -> web.Response:
     return web.json_response({"title": book.spec.title, "authors": book.spec.authors})
 
 
-def application(connected: AbstractAsyncContextManager[Client]) -> web.Application:
+def application(client_context: AbstractAsyncContextManager[Client]) -> web.Application:
     async def cached(app: web.Application) -> AsyncIterator[None]:
-        async with connected as client, Caches(client) as caches:
+        async with client_context as client, Caches(client) as caches:
             app[BOOKS] = caches.cache(Book)
             await app[BOOKS].wait_synced(timeout=30)
             yield

@@ -34,7 +34,7 @@ class Response:
                 self._body.close()
 
 
-class Streams:
+class StreamTransport:
     """A `kubeproto.Transport` to a single host and port."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -57,8 +57,8 @@ class Streams:
                     f"{request.method} {request.target} HTTP/1.1\r\n{lines}\r\n".encode() + request.body
                 )
                 async with asyncio.timeout(idle):
-                    answer = await reader.readuntil(b"\r\n\r\n")
-                yield Response(request.method, answer, reader, idle)
+                    head = await reader.readuntil(b"\r\n\r\n")
+                yield Response(request.method, head, reader, idle)
         except TimeoutError as error:
             raise kp.DeadlineExceeded(str(request)) from error
         except (OSError, EOFError) as error:
@@ -69,4 +69,4 @@ class Streams:
 
 
 if __name__ == "__main__":
-    asyncio.run(list_then_watch(Streams(sys.argv[1], int(sys.argv[2]))))
+    asyncio.run(list_then_watch(StreamTransport(sys.argv[1], int(sys.argv[2]))))

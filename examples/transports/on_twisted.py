@@ -48,11 +48,11 @@ class Response(protocol.Protocol):
             raise chunk
 
     def _next(self) -> Any:
-        waiting = self._arrived.get()
-        return waiting if self._idle is None else waiting.addTimeout(self._idle, self._reactor)
+        next_piece = self._arrived.get()
+        return next_piece if self._idle is None else next_piece.addTimeout(self._idle, self._reactor)
 
 
-class OnTwisted:
+class TwistedTransport:
     """A `kubeproto.Transport` to a single server. `timeout` limits the wait for the head."""
 
     def __init__(self, reactor: Any, server: str) -> None:
@@ -88,7 +88,7 @@ class OnTwisted:
 
 def main(reactor: Any, host: str, port: str) -> Any:
     """List and watch on this server."""
-    return defer.Deferred.fromCoroutine(list_then_watch(OnTwisted(reactor, f"http://{host}:{port}")))
+    return defer.Deferred.fromCoroutine(list_then_watch(TwistedTransport(reactor, f"http://{host}:{port}")))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Response:
             yield chunk
 
 
-class OverAiohttp:
+class AiohttpTransport:
     """A `kubeproto.Transport` over a session, which must not decompress: the core reads gzip itself."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
@@ -59,7 +59,7 @@ class OverAiohttp:
 async def main(server: str) -> None:
     """List and watch on this server."""
     async with aiohttp.ClientSession(auto_decompress=False) as session:
-        await list_then_watch(OverAiohttp(session, server))
+        await list_then_watch(AiohttpTransport(session, server))
 
 
 if __name__ == "__main__":

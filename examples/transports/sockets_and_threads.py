@@ -39,7 +39,7 @@ class Response:
                 self._body.close()
 
 
-class Sockets:
+class SocketTransport:
     """A `kubeproto.BlockingTransport` to a single host and port."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -69,7 +69,7 @@ class Sockets:
 
 
 if __name__ == "__main__":
-    transport = Sockets(sys.argv[1], int(sys.argv[2]))
+    transport = SocketTransport(sys.argv[1], int(sys.argv[2]))
     watcher = threading.Thread(target=list_then_watch_blocking, args=(transport,))
     watcher.start()
     watcher.join()

@@ -216,7 +216,7 @@ def test_the_informer_reports_changes_of_books() -> None:
     async def main() -> None:
         async with simulated(cluster, faults=faults) as client:
             with pytest.raises(ScenarioFinished):
-                await informer.inform(client, handle_line)
+                await informer.print_changes(client, handle_line)
 
     run(main)
     assert lines == [

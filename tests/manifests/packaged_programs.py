@@ -76,8 +76,8 @@ def server_of_hello(client: Client, address: WebhookAddress) -> WebhookServer:
 
 
 async def run_foos(client: Client, output: Output, server: WebhookServer | None) -> None:
-    connected: AbstractAsyncContextManager[Client] = nullcontext(client)
-    app = foos.application(connected)
+    client_context: AbstractAsyncContextManager[Client] = nullcontext(client)
+    app = foos.application(client_context)
     async with app.router.lifespan_context(app):
         async for state in app.state.foos.states():
             output.append(state)
@@ -88,7 +88,7 @@ async def run_books(client: Client, output: Output, server: WebhookServer | None
 
 
 async def run_nodes(client: Client, output: Output, server: WebhookServer | None) -> None:
-    await nodes.inform(client, output.append)
+    await nodes.print_changes(client, output.append)
 
 
 PROGRAMS: Final = {
@@ -98,7 +98,7 @@ PROGRAMS: Final = {
     ),
     "hello": PackagedProgram(
         describe=hello.deployed, run=run_hello, scenario=scenarios.create_and_delete_a_hello,
-        kinds=(Hello,), name="hello-operator", namespace=scenarios.NAMESPACE_OF_HELLO,
+        kinds=(Hello,), name="hello-operator", namespace=scenarios.HELLO_NAMESPACE,
         webhooks=webhooks, server=server_of_hello,
         unneeded=("patch events",),  # this program repeats no Event; the librarian does
     ),

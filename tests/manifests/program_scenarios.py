@@ -11,7 +11,7 @@ import librarian
 from book import Book as BookOfExample, BookSpec as BookOfExampleSpec
 from echo import Echo, EchoSpec
 from foos import Foo, FooSpec
-from hello import WEBHOOKS
+from hello import WEBHOOK_SERVICE
 from hello_kind import Hello, HelloSpec, OldHello, OldHelloSpec
 from librarian import Book, BookSpec
 
@@ -34,7 +34,7 @@ from kubeproto_runtime import Client
 Output = list[str]
 Scenario = Callable[[Client, Output], Awaitable[None]]
 """It gets a client with all permissions, and the lines that the program has printed so far."""
-NAMESPACE_OF_HELLO: Final = "hello-operator"
+HELLO_NAMESPACE: Final = "hello-operator"
 NAMESPACE_OF_FOOS: Final = "foos"
 TIMEOUT: Final = 60.0  # seconds for each step, in the time of the event loop
 
@@ -88,11 +88,12 @@ async def create_and_delete_a_hello(user: Client, output: Output) -> None:
         partial(try_to_create, user, OldHello(metadata=kp.ObjectMeta(name="old"), spec=OldHelloSpec(size=1)))
     )
     assert (await hellos.get("old")).spec.replicas == 1
-    secrets = user.api(Secret, namespace=NAMESPACE_OF_HELLO)
-    await secrets.merge_patch(WEBHOOKS, {"data": {"tls.crt": ""}})  # the leader issues the certificate again
+    secrets = user.api(Secret, namespace=HELLO_NAMESPACE)
+    # The leader issues the certificate again.
+    await secrets.merge_patch(WEBHOOK_SERVICE, {"data": {"tls.crt": ""}})
 
     async def is_restored() -> bool:
-        return bool(((await secrets.get(WEBHOOKS)).data or {})["tls.crt"])
+        return bool(((await secrets.get(WEBHOOK_SERVICE)).data or {})["tls.crt"])
 
     await eventually(is_restored)
     await hellos.merge_patch("mars", {"spec": {"replicas": 3}})

@@ -22,21 +22,21 @@ def from_reader(read: Callable[[str, str], Any]) -> Json:
     """Return the description of a server; `read` returns a document by its path and media type."""
     discovery = {root: read(f"/{root}", _AGGREGATED) for root in ("api", "apis")}
     index = read("/openapi/v3", _JSON)["paths"]
-    # Without the hash in the index: the old hash of a changed document is redirected.
+    # Drop the hash of the index: a stale hash would cause a redirect.
     paths = [f"/openapi/v3/{path}" for path in sorted(index) if _is_built_in(path)]
     version = read("/version", _JSON)["gitVersion"]
     return gather(version.removeprefix("v"), discovery, [read(path, _JSON) for path in paths])
 
 
-def from_folder(folder: Path, kubernetes: str) -> Json:
-    """Return the description in files: openapi-v3/*.json and discovery-aggregated.json."""
+def from_folder(folder: Path, kubernetes_version: str) -> Json:
+    """Read the description from files: openapi-v3/*.json and discovery-aggregated.json."""
     discovery = json.loads((folder / "discovery-aggregated.json").read_bytes())
     documents = (json.loads(path.read_bytes()) for path in sorted((folder / "openapi-v3").glob("*.json")))
-    return gather(kubernetes, discovery, documents)
+    return gather(kubernetes_version, discovery, documents)
 
 
 def _is_built_in(path: str) -> bool:
-    """Return whether a document may describe a built-in group version; custom resources come and go."""
+    """Return whether a document may describe a built-in group version, not a custom resource."""
     match path.split("/"):
         case ["api", _]:
             return True

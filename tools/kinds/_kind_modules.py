@@ -152,7 +152,7 @@ def _field(wire: str, field: BuiltinField, table: KindTable) -> SourceField:
     elif required and field.type == "bytes":
         empty = 'b""'
     elif field.type in ("time", "micro-time"):
-        required = False  # Go's zero time is null, which no empty time can represent
+        required = False  # Go encodes the zero time as null; no empty time exists
     return SourceField(
         attribute=attribute_name(wire),
         wire=wire,
@@ -164,7 +164,7 @@ def _field(wire: str, field: BuiltinField, table: KindTable) -> SourceField:
 
 
 def _in_order(name: str, fields: Iterable[SourceField]) -> tuple[SourceField, ...]:
-    """Return the fields in the server's order, and fields outside of it last, of these first the required."""
+    """Return the fields in the server's order, then other fields, required ones first."""
     server_order = ORDER.get(name, "").split()
 
     def sort_key(field: SourceField) -> tuple[int, bool]:
@@ -181,7 +181,7 @@ def _imports(
     fields = [field for class_ in classes for field in class_.fields]
     used_names = names_in(field.type for field in fields)
     if any(field.empty for field in fields):
-        used_names.add("Any")  # in the function that reads null as empty
+        used_names.add("Any")  # for the function that reads null as empty
     standard = [line for name, line in _STANDARD.items() if name in used_names]
     bases = {base for class_ in classes for base in class_.bases}
     objects = bases & {"KubeObject", *_CAPABILITIES} | used_names & {*_CORE_TYPES, "MicroTime", "Quantity"}
@@ -197,11 +197,11 @@ def _imports(
         other_module, dot, name = type_name.partition(".")
         if dot and other_module != module and name in used_names - {*_CORE_TYPES}:
             foreign_names.setdefault(other_module, set()).add(name)
-    local = [import_line("..objects", objects)] if objects else []
-    local += [import_line("._generated_base", base_names)] if base_names else []
-    local += [import_line(f".{other}", names) for other, names in sorted(foreign_names.items())]
+    local_imports = [import_line("..objects", objects)] if objects else []
+    local_imports += [import_line("._generated_base", base_names)] if base_names else []
+    local_imports += [import_line(f".{other}", names) for other, names in sorted(foreign_names.items())]
     msgspec = ("import msgspec",) if any(field.explicit for field in fields) else ()
-    return tuple(standard), msgspec, tuple(local)
+    return tuple(standard), msgspec, tuple(local_imports)
 
 
 _STANDARD: Final = {"datetime": "from datetime import datetime", "Any": "from typing import Any"}

@@ -33,19 +33,19 @@ def difference(newest: KindTable, older: KindTable) -> ReleaseDifferences:
             for subresource in builtin.subresources
             if subresource.name not in older_names
         ]
-    dropped = {f"{type_}.{wire}": field for type_, wire, field in _extra_fields(older, newest)}
+    dropped = {f"{type_}.{wire_name}": field for type_, wire_name, field in _extra_fields(older, newest)}
     return ReleaseDifferences(
         kubernetes=older.kubernetes,
         missing_resources=tuple(sorted(missing_resources)),
-        missing_fields=tuple(f"{type_}.{wire}" for type_, wire, _ in _extra_fields(newest, older)),
+        missing_fields=tuple(f"{type_}.{wire_name}" for type_, wire_name, _ in _extra_fields(newest, older)),
         dropped_fields=dropped,
         dropped_types=_types_of(dropped.values(), newest, older),
         optional_fields=tuple(
-            f"{type_}.{wire}"
+            f"{type_}.{wire_name}"
             for type_, newest_type in newest.types.items()
             if type_ in older.types
-            for wire, field in newest_type.fields.items()
-            if field.required and not older.types[type_].fields.get(wire, _OPTIONAL).required
+            for wire_name, field in newest_type.fields.items()
+            if field.required and not older.types[type_].fields.get(wire_name, _OPTIONAL).required
         ),
     )
 
@@ -61,9 +61,9 @@ def _extra_fields(table: KindTable, other: KindTable) -> Iterator[tuple[str, str
     """Yield the fields that `other` lacks, of the types that both tables have."""
     for type_, builtin_type in table.types.items():
         if type_ in other.types:
-            for wire, field in builtin_type.fields.items():
-                if wire not in other.types[type_].fields:
-                    yield type_, wire, field
+            for wire_name, field in builtin_type.fields.items():
+                if wire_name not in other.types[type_].fields:
+                    yield type_, wire_name, field
 
 
 def _types_of(fields: Iterable[BuiltinField], newest: KindTable, older: KindTable) -> dict[str, BuiltinType]:
@@ -89,15 +89,15 @@ def dump(releases: Mapping[str, ReleaseDifferences]) -> str:
 
 
 def with_dropped_fields(newest: KindTable) -> KindTable:
-    """Return the table with the fields that releases have dropped, from which the classes are generated."""
+    """Add the fields that releases dropped; classes are generated from the result."""
     types = dict(newest.types)
     for differences in newest.releases.values():
         types |= differences.dropped_types
     fields = {name: dict(builtin_type.fields) for name, builtin_type in types.items()}
     for differences in newest.releases.values():
         for path, field in differences.dropped_fields.items():
-            type_, _, wire = path.rpartition(".")
-            fields[type_].setdefault(wire, msgspec.structs.replace(field, required=False))
+            type_, _, wire_name = path.rpartition(".")
+            fields[type_].setdefault(wire_name, msgspec.structs.replace(field, required=False))
     complete_types = {
         name: msgspec.structs.replace(builtin_type, fields=dict(sorted(fields[name].items())))
         for name, builtin_type in sorted(types.items())

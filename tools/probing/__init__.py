@@ -1,1 +1,1 @@
-"""Explores which defaults, rules, zeros and columns a real API server has, and generates tables."""
+"""Explores how a real API server treats defaults, rules, zero values and columns, and generates tables."""

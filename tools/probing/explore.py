@@ -14,7 +14,7 @@ from typing import Any, Final
 from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import is_object
 from tools.probing.candidates import struct, values
-from tools.probing.notes import Observations, text_of
+from tools.probing.notes import Observations, format_path
 
 Json = dict[str, Any]
 Ask = Callable[[Json], tuple[int, Json]]
@@ -34,7 +34,7 @@ class Explorer:
         self._ask = ask
         self._type = type_
         self._observations = observations
-        self._explored = explored
+        self._explored_types = explored
 
     def run(self, base: Json) -> None:
         """Explore all fields of a kind, from a minimal object."""
@@ -49,10 +49,10 @@ class Explorer:
         return body
 
     def _explore(self, base: Json, path: Path, type_: str, depth: int) -> None:
-        is_first_visit = type_ not in self._explored
+        is_first_visit = type_ not in self._explored_types
         if depth > 9 or (not is_first_visit and depth > 3):
             return
-        self._explored.add(type_)
+        self._explored_types.add(type_)
         for name, field in kind_table().types[type_].fields.items():
             if (not path and name in _SKIPPED) or field.type.startswith("schema-") or field.type == type_:
                 continue
@@ -80,7 +80,7 @@ class Explorer:
         code, body = self._ask(obj)
         if code == 201:
             self._observations.record_accepted(self._type, obj, body)
-        self._observations.record_response(type_, name, None, text_of((*path, name)), code, body)
+        self._observations.record_response(type_, name, None, format_path((*path, name)), code, body)
 
     def _add(self, base: Json, path: Path, type_: str, name: str, field: BuiltinField) -> Json | None:
         first_accepted: Json | None = None
@@ -185,7 +185,7 @@ class Explorer:
             code, body = self._ask(changed)
             if code == 201:
                 self._observations.record_accepted(self._type, changed, body)
-            value_path = text_of((*field_path, 0) if field.form else field_path)
+            value_path = format_path((*field_path, 0) if field.form else field_path)
             self._observations.record_response(type_, name, value, value_path, code, body)
         if field.form:
             empty = copy.deepcopy(obj)
@@ -193,7 +193,7 @@ class Explorer:
             code, body = self._ask(empty)
             if code == 201:
                 self._observations.record_accepted(self._type, empty, body)
-            self._observations.record_response(type_, name, None, text_of(field_path), code, body)
+            self._observations.record_response(type_, name, None, format_path(field_path), code, body)
 
 
 def _value_at(obj: Any, path: Path) -> Any:

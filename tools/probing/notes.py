@@ -89,8 +89,8 @@ class Observations:
             self.faults[type_][name][json.dumps(value)] = [len(causes) - len(own_causes), *own_causes]
 
 
-def text_of(path: tuple[str | int, ...]) -> str:
-    """Return a path in the form of a server."""
+def format_path(path: tuple[str | int, ...]) -> str:
+    """Return a path as a server writes it: `spec.containers[0]`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

@@ -12,7 +12,7 @@ from tools.probing.notes import MISSING, Observations
 
 Json = dict[str, Any]
 
-# Computed fields: a server sets them by code, or only in the probed context.
+# Fields that are computed by the server, or set only in the probed context.
 COMPUTED: Final = frozenset((
     "core_v1.Container.imagePullPolicy", "core_v1.ImageVolumeSource.pullPolicy", "batch_v1.JobSpec.selector",
     "core_v1.LimitRangeItem.default", "core_v1.LimitRangeItem.defaultRequest", "core_v1.NodeSpec.podCIDR",
@@ -137,7 +137,7 @@ def _nulls(observed: list[tuple[str, Json, Any]]) -> bool:
 
 
 def _causes(fault: list[Any] | None) -> list[tuple[str, str]]:
-    """Return the reasons and messages of a fault, without its first entry: the number of other causes."""
+    """Return the (reason, message) pairs of a fault, skipping its leading count of other causes."""
     return fault[1:] if fault else []
 
 

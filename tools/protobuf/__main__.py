@@ -11,8 +11,8 @@ from tools.protobuf._source import Json, read_package
 
 TABLE: Final = Path(__file__).resolve().parents[2] / "simulator/kubeproto_sim/kinds/protobuf.json"
 
-# The Go modules of the table of kinds; their version is that of Kubernetes, with 0 for 1.
-_HOMES: Final = {
+# The Go modules of the table of kinds; their version is v0.x.y for Kubernetes 1.x.y.
+_GO_PACKAGES: Final = {
     "apiextensions_v1": ("k8s.io/apiextensions-apiserver", "pkg/apis/apiextensions/v1"),
     "apiregistration_v1": ("k8s.io/kube-aggregator", "pkg/apis/apiregistration/v1"),
     "meta_v1": ("k8s.io/apimachinery", "pkg/apis/meta/v1"),
@@ -24,16 +24,19 @@ _SHARED: Final = ("pkg/runtime", "pkg/util/intstr", "pkg/api/resource", "pkg/api
 
 def build(folder_of: dict[str, Path]) -> Json:
     """Return the table: the types of kinds by apiVersion and name, and all types that they contain."""
-    homes = {name.partition(".")[0] for name in kind_table().types}
-    packages = {_HOMES.get(home, ("k8s.io/api", home.replace("_", "/"))) for home in homes}
+    group_versions = {name.partition(".")[0] for name in kind_table().types}
+    packages = {
+        _GO_PACKAGES.get(group_version, ("k8s.io/api", group_version.replace("_", "/")))
+        for group_version in group_versions
+    }
     packages |= {("k8s.io/apimachinery", path) for path in _SHARED}
     messages: Json = {}
     for module, path in sorted(packages):
         messages |= read_package(folder_of[module] / path)
     kinds: dict[str, str] = {}
     for name, builtin_type in kind_table().types.items():
-        home, _, class_ = name.partition(".")
-        module, path = _HOMES.get(home, ("k8s.io/api", home.replace("_", "/")))
+        group_version, _, class_ = name.partition(".")
+        module, path = _GO_PACKAGES.get(group_version, ("k8s.io/api", group_version.replace("_", "/")))
         package = f"{module.removeprefix('k8s.io/')}/{path}".replace("/", ".").replace("-", "_")
         if builtin_type.gvk is not None and f"{package}.{class_}" in messages:
             kinds[f"{builtin_type.gvk.api_version} {builtin_type.gvk.kind}"] = f"{package}.{class_}"
@@ -62,7 +65,7 @@ def dump(tables: Json) -> str:
 
 def download(version: str) -> dict[str, Path]:
     """Return the folders of the modules, from Go's cache or from its proxy."""
-    modules = {"k8s.io/api", *(module for module, _ in _HOMES.values())}
+    modules = {"k8s.io/api", *(module for module, _ in _GO_PACKAGES.values())}
     module_versions = [f"{module}@v0.{version.partition('.')[2]}" for module in sorted(modules)]
     command = ["go", "mod", "download", "-json", *module_versions]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout

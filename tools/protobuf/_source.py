@@ -1,7 +1,7 @@
 """Reads field numbers and types from `generated.proto`, and JSON properties from the Go structs beside it.
 
 A proto file lacks the JSON name of a field, whether its members are part of the outer object
-(``json:",inline"``), and whether a sent zero has a meaning (a pointer). The tags of the Go structs tell.
+(``json:",inline"``), and whether a sent zero has a meaning (a pointer). The Go struct tags contain all three.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FIELD: Final = re.compile(
 )
 _PACKAGE: Final = re.compile(r"^package ([\w.]+);", re.MULTILINE)
 _STRUCT: Final = re.compile(r"^type (\w+) struct \{(.*?)^\}", re.MULTILINE | re.DOTALL)
-_TAGGED: Final = re.compile(r"^\s*(?:\w+\s+)?([*\w.\[\]{}]+)\s+`([^`]*)`", re.MULTILINE)
+_TAGGED_FIELD: Final = re.compile(r"^\s*(?:\w+\s+)?([*\w.\[\]{}]+)\s+`([^`]*)`", re.MULTILINE)
 _JSON: Final = re.compile(r'json:"([^",]*)([^"]*)"')
 _PROTOBUF: Final = re.compile(r'protobuf:"\w+,(\d+),')
 _COMMENT: Final = re.compile(r"//[^\n]*")
@@ -65,7 +65,7 @@ def _structs(folder: Path) -> dict[str, dict[int, tuple[str, bool, bool]]]:
         if path.name.startswith(("zz_", "generated.")) or path.name.endswith("_test.go"):
             continue
         for name, body in _STRUCT.findall(path.read_text()):
-            for type_, tags in _TAGGED.findall(_COMMENT.sub("", body)):
+            for type_, tags in _TAGGED_FIELD.findall(_COMMENT.sub("", body)):
                 number, json_tag = _PROTOBUF.search(tags), _JSON.search(tags)
                 if number and json_tag:
                     inline = "inline" in json_tag[2]

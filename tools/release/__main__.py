@@ -1,7 +1,7 @@
 """`make dist`: build wheels and sdists, check their metadata, and use them in clean environments.
 
-Each installed Python installs the wheels with different extras, and runs the programs of a page that needs no
-more; one Python installs the sdists. pip gets both distributions as files, so that they are not requested
+Each installed Python installs the wheels with different extras, and runs the programs that need only these
+extras; one Python installs the sdists. pip gets both distributions as files, so that they are not requested
 from an index. Nothing is published.
 """
 
@@ -64,22 +64,24 @@ def main() -> int:
     sim_wheel, sim_sdist = build(ROOT / "simulator")
     check(wheel, sdist, ROOT)
     check(sim_wheel, sim_sdist, ROOT / "simulator")
-    tried = 0
+    environment_count = 0
     for version in PYTHONS:
         label = "{}.{}".format(*version)
         if (python := find_python(label)) is None:
             print(f"Python {label}: not at hand")
             continue
-        for extra, blocks in EXTRAS.items():
+        for extra, program_set in EXTRAS.items():
             requirements = [f"kubeproto[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)]
             if WITH_SIMULATOR & {*extra.split(",")}:
                 requirements.append(str(sim_wheel))
-            use(python, requirements, blocks)
-            print(f"Python {label}: the wheel with [{extra}] works ({blocks})", flush=True)
-            tried += 1
-    use(sys.executable, [f"kubeproto[testing,asyncio] @ {sdist.as_uri()}", str(sim_sdist)], "all")
+            run_in_new_environment(python, requirements, program_set)
+            print(f"Python {label}: the wheel with [{extra}] works ({program_set})", flush=True)
+            environment_count += 1
+    run_in_new_environment(
+        sys.executable, [f"kubeproto[testing,asyncio] @ {sdist.as_uri()}", str(sim_sdist)], "all"
+    )
     print("the sdists build, and work (all)")
-    print(f"{wheel.name}, {sim_wheel.name} and their sdists are good: {tried + 1} environments")
+    print(f"{wheel.name}, {sim_wheel.name} and their sdists are good: {environment_count + 1} environments")
     return 0
 
 
@@ -92,52 +94,57 @@ def build(project: Path) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def check(wheel: Path, sdist: Path, home: Path) -> None:
+def check(wheel: Path, sdist: Path, project_folder: Path) -> None:
     """Check the metadata and the contents of the distributions."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (path,) = (name for name in names if name.endswith(".dist-info/METADATA"))
         text = archive.read(path)
     metadata = Metadata.from_email(text, validate=True)
-    project = tomllib.loads((home / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((project_folder / "pyproject.toml").read_text())["project"]
     assert str(metadata.version) == project["version"], f"the wheel says {metadata.version}"
     assert email.message_from_bytes(text)["Description-Content-Type"] == "text/markdown"
-    relative = re.findall(r"\]\((?!https?://|#)([^)]+)\)", metadata.description or "")
-    assert not relative, f"on an index these links lead nowhere: {', '.join(relative)}"
+    relative_links = re.findall(r"\]\((?!https?://|#)([^)]+)\)", metadata.description or "")
+    assert not relative_links, f"on an index these links lead nowhere: {', '.join(relative_links)}"
     assert "source" in {label.lower() for label in metadata.project_urls or {}}, "the wheel has no address"
-    tops = {name.partition("/")[0] for name in names}
-    stray = {name for name in tops if not name.startswith("kubeproto")}
+    top_level_names = {name.partition("/")[0] for name in names}
+    stray = {name for name in top_level_names if not name.startswith("kubeproto")}
     assert not stray, f"the wheel would install {', '.join(sorted(stray))}"
-    untyped = [name for name in tops if "." not in name and f"{name}/py.typed" not in names]
+    untyped = [name for name in top_level_names if "." not in name and f"{name}/py.typed" not in names]
     assert not untyped, f"no py.typed in {', '.join(untyped)}"
     with tarfile.open(sdist) as tar:
-        inside = [name.partition("/")[2] for name in tar.getnames()]
-    packages = [f"{name}/__init__.py" for name in tops if "." not in name]
-    assert ("kubeproto_sim/__init__.py" in packages) == (home != ROOT), "the simulator is in the wrong wheel"
-    modules = [path for path in packages if home != ROOT or path == "kubeproto/__init__.py"]
+        sdist_files = [name.partition("/")[2] for name in tar.getnames()]
+    packages = [f"{name}/__init__.py" for name in top_level_names if "." not in name]
+    assert ("kubeproto_sim/__init__.py" in packages) == (project_folder != ROOT), (
+        "the simulator is in the wrong wheel"
+    )
+    modules = [path for path in packages if project_folder != ROOT or path == "kubeproto/__init__.py"]
     required = ("LICENSE", "README.md", "pyproject.toml", *modules)
-    missing = [name for name in required if name not in inside]
+    missing = [name for name in required if name not in sdist_files]
     assert not missing, f"the sdist lacks {', '.join(missing)}"
 
 
-def use(python: str, requirements: list[str], blocks: str) -> None:
-    """Install requirements into a new environment, and run the programs of a page there."""
+def run_in_new_environment(python: str, requirements: list[str], program_set: str) -> None:
+    """Install requirements into a new environment, and run a set of programs there."""
     with tempfile.TemporaryDirectory() as folder:
         run([python, "-m", "venv", folder], ROOT)
-        inside = f"{folder}/bin/python"
-        run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements], ROOT)
-        if blocks == "production":
+        new_python = f"{folder}/bin/python"
+        run(
+            [new_python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements],
+            ROOT,
+        )
+        if program_set == "production":
             check_production(Path(folder))
             return
-        if blocks == "command":
+        if program_set == "command":
             run([f"{folder}/bin/kubeproto", "serve", "--help"], Path(folder))
             return
-        if blocks == "project":
+        if program_set == "project":
             try_new_project(Path(folder))
             return
         program = Path(folder) / "program.py"
-        program.write_text(MODULES if blocks == "modules" else programs(blocks))
-        run([inside, "-I", "-W", "error", str(program)], Path(folder))
+        program.write_text(MODULES if program_set == "modules" else programs(program_set))
+        run([new_python, "-I", "-W", "error", str(program)], Path(folder))
 
 
 def check_production(environment: Path) -> None:
@@ -153,7 +160,7 @@ def check_production(environment: Path) -> None:
 
 
 def try_new_project(environment: Path) -> None:
-    """Create a project as its README describes, and run its tests, since templates are data of the wheel."""
+    """Create a project as its README describes, and run its tests: the templates are package data."""
     binaries = environment / "bin"
     run(
         [f"{binaries}/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"],
@@ -163,9 +170,9 @@ def try_new_project(environment: Path) -> None:
     run([f"{binaries}/python", "-m", "pytest", "-q"], environment / "book-shop")
 
 
-def programs(blocks: str) -> str:
+def programs(program_set: str) -> str:
     """Return the Python blocks of a page as one program."""
-    text = PAGES[blocks].read_text(encoding="utf-8")
+    text = PAGES[program_set].read_text(encoding="utf-8")
     return "\n\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
 
 

@@ -6,7 +6,7 @@ from kr8s.objects import new_class
 Book = new_class("Book", "example.technosophos.com/v1", namespaced=True)
 
 
-def inform() -> None:
+def print_changes() -> None:
     by_author: dict[str, set[str]] = {}
     for event, book in kr8s.watch("books.example.technosophos.com", namespace=kr8s.ALL):
         match event:
@@ -21,4 +21,4 @@ def inform() -> None:
 
 
 if __name__ == "__main__":
-    inform()
+    print_changes()

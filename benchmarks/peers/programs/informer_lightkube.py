@@ -12,7 +12,7 @@ def trouble(error: Exception, count: int) -> OnErrorResult:
     return OnErrorResult(OnErrorAction.RETRY, sleep=min(count, 30))
 
 
-def inform() -> None:
+def print_changes() -> None:
     by_author: dict[str, set[str]] = {}
     for event, book in Client().watch(Book, namespace="*", on_error=trouble):
         name = book.metadata.name
@@ -28,4 +28,4 @@ def inform() -> None:
 
 
 if __name__ == "__main__":
-    inform()
+    print_changes()
