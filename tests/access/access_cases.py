@@ -73,28 +73,30 @@ class Cases:
     # Objects that the administrator creates.
 
     def _objects(self) -> Any:
-        for space in self.spaces:
-            yield AccessRequest("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
+        for namespace in self.spaces:
+            yield AccessRequest("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
             yield AccessRequest(
-                "POST", f"/api/v1/namespaces/{space}/serviceaccounts", {"metadata": {"name": "robot"}}
+                "POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": {"name": "robot"}}
             )
         for name in self.cluster_roles:
             rules = [self._rule(cluster=True) for _ in range(self.rng.randint(1, 3))]
             yield AccessRequest("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
-        for space in self.spaces:
+        for namespace in self.spaces:
             for name in self.roles:
                 rules = [self._rule(cluster=False) for _ in range(self.rng.randint(1, 3))]
                 yield AccessRequest(
-                    "POST", f"{RBAC}/namespaces/{space}/roles", {"metadata": {"name": name}, "rules": rules}
+                    "POST",
+                    f"{RBAC}/namespaces/{namespace}/roles",
+                    {"metadata": {"name": name}, "rules": rules},
                 )
         for number in range(4):
             yield AccessRequest(
                 "POST", f"{RBAC}/clusterrolebindings", self._binding(f"b-{self.suffix}-{number}")
             )
-        for space in self.spaces:
+        for namespace in self.spaces:
             for number in range(5):
-                body = self._binding(f"b-{number}", space)
-                yield AccessRequest("POST", f"{RBAC}/namespaces/{space}/rolebindings", body)
+                body = self._binding(f"b-{number}", namespace)
+                yield AccessRequest("POST", f"{RBAC}/namespaces/{namespace}/rolebindings", body)
         rules = [
             {"verbs": [verb], "apiGroups": [group], "resources": [resource]}
             for verb, group, resource in self.rng.sample(IMPERSONATION, 8)
@@ -126,9 +128,9 @@ class Cases:
             }
         return rule
 
-    def _binding(self, name: str, space: str = "") -> Json:
+    def _binding(self, name: str, namespace: str = "") -> Json:
         rng = self.rng
-        kind = "Role" if space and rng.random() < 0.6 else "ClusterRole"
+        kind = "Role" if namespace and rng.random() < 0.6 else "ClusterRole"
         role = rng.choice(self.roles if kind == "Role" else self.cluster_roles)
         if rng.random() < 0.2:
             role = "not-there"
@@ -138,8 +140,10 @@ class Cases:
                 case 0:
                     subjects.append({"kind": "Group", "name": rng.choice(self.groups), "apiGroup": GROUP})
                 case 1:
-                    home = rng.choice(self.spaces)
-                    subjects.append({"kind": "ServiceAccount", "name": "robot", "namespace": home})
+                    account_namespace = rng.choice(self.spaces)
+                    subjects.append(
+                        {"kind": "ServiceAccount", "name": "robot", "namespace": account_namespace}
+                    )
                 case _:
                     subjects.append({"kind": "User", "name": rng.choice(self.users), "apiGroup": GROUP})
         return {"metadata": {"name": name}, "roleRef": _role(kind, role), "subjects": subjects}
@@ -155,9 +159,11 @@ class Cases:
             case 2:
                 return self._access_review()
             case 3:
-                space = self.rng.choice(self.spaces)
+                namespace = self.rng.choice(self.spaces)
                 return self._as(
-                    AccessRequest("POST", _review("selfsubjectrulesreviews"), {"spec": {"namespace": space}})
+                    AccessRequest(
+                        "POST", _review("selfsubjectrulesreviews"), {"spec": {"namespace": namespace}}
+                    )
                 )
             case 4:
                 return self._impersonating()
@@ -202,9 +208,9 @@ class Cases:
 
     def _grant(self) -> AccessRequest:
         """Return a write of a role that the writer may not be able to grant."""
-        rng, space = self.rng, self.rng.choice(self.spaces)
+        rng, namespace = self.rng, self.rng.choice(self.spaces)
         cluster = rng.random() < 0.3
-        target = f"{RBAC}/clusterroles" if cluster else f"{RBAC}/namespaces/{space}/roles"
+        target = f"{RBAC}/clusterroles" if cluster else f"{RBAC}/namespaces/{namespace}/roles"
         body: Json = {"metadata": {"name": f"new-{rng.randrange(9)}"}}
         body["rules"] = [self._rule(cluster=cluster) for _ in range(rng.randint(0, 2))]
         if cluster and rng.random() < 0.4:
@@ -216,15 +222,15 @@ class Cases:
         return self._as(AccessRequest("POST", f"{target}?dryRun=All", body), writer=True)
 
     def _bind(self) -> AccessRequest:
-        rng, space = self.rng, self.rng.choice(self.spaces)
+        rng, namespace = self.rng, self.rng.choice(self.spaces)
         name = f"new-{rng.randrange(9)}"
         if rng.random() < 0.3:
             return self._as(
                 AccessRequest("POST", f"{RBAC}/clusterrolebindings?dryRun=All", self._binding(name)),
                 writer=True,
             )
-        target = f"{RBAC}/namespaces/{space}/rolebindings?dryRun=All"
-        return self._as(AccessRequest("POST", target, self._binding(name, space)), writer=True)
+        target = f"{RBAC}/namespaces/{namespace}/rolebindings?dryRun=All"
+        return self._as(AccessRequest("POST", target, self._binding(name, namespace)), writer=True)
 
     def _access_review(self) -> AccessRequest:
         rng = self.rng
@@ -243,16 +249,16 @@ class Cases:
         spec |= {"user": rng.choice(self.users)} if rng.random() < 0.8 else {}
         spec |= {"groups": [rng.choice(self.groups)]} if rng.random() < 0.6 else {}
         if rng.random() < 0.3:
-            space = rng.choice(self.spaces)
-            target = f"/apis/authorization.k8s.io/v1/namespaces/{space}/localsubjectaccessreviews"
-            return AccessRequest("POST", target, {"metadata": {"namespace": space}, "spec": spec})
+            namespace = rng.choice(self.spaces)
+            target = f"/apis/authorization.k8s.io/v1/namespaces/{namespace}/localsubjectaccessreviews"
+            return AccessRequest("POST", target, {"metadata": {"namespace": namespace}, "spec": spec})
         return AccessRequest("POST", _review("subjectaccessreviews"), {"spec": spec})
 
     def _impersonating(self) -> AccessRequest:
         """Return a request of "nobody" that impersonates a user."""
         rng = self.rng
-        space = rng.choice(self.spaces)
-        name = rng.choice((*self.users, f"system:serviceaccount:{space}:robot", "system:node:one"))
+        namespace = rng.choice(self.spaces)
+        name = rng.choice((*self.users, f"system:serviceaccount:{namespace}:robot", "system:node:one"))
         headers = [("Impersonate-User", name)] if rng.random() < 0.95 else []
         if rng.random() < 0.4:
             headers.append(("Impersonate-Group", rng.choice((*self.groups, "system:masters"))))
@@ -261,7 +267,11 @@ class Cases:
         if rng.random() < 0.2:
             headers.append(("Impersonate-Extra-Team", "blue"))
         target = rng.choice(
-            (f"/api/v1/namespaces/{space}/pods", "/api/v1/nodes", f"/api/v1/namespaces/{space}/pods/one")
+            (
+                f"/api/v1/namespaces/{namespace}/pods",
+                "/api/v1/nodes",
+                f"/api/v1/namespaces/{namespace}/pods/one",
+            )
         )
         if rng.random() < 0.2:
             return AccessRequest(

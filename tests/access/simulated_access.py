@@ -24,8 +24,8 @@ def make_sender(cluster: sim.Cluster) -> Any:
 
     def send(request: AccessRequest) -> tuple[int, Any]:
         body = b"" if request.body is None else json.dumps(request.body).encode()
-        media = "application/merge-patch+json" if request.method == "PATCH" else "application/json"
-        headers = (("Accept", "application/json"), ("Content-Type", media), *request.headers)
+        content_type = "application/merge-patch+json" if request.method == "PATCH" else "application/json"
+        headers = (("Accept", "application/json"), ("Content-Type", content_type), *request.headers)
         user: sim.User | None = ADMIN
         if request.by == "nobody":
             headers, user = (*headers, ("Authorization", "Bearer nobody-token")), None

@@ -104,7 +104,7 @@ def webhook_configuration(path: str, *resources: str, **more: Any) -> Json:
     }
 
 
-def create_map(
+def create_config_map(
     name: str, query: str = "", *, data: Json | None = None, labels: Json | None = None, **webhooks: Behaviour
 ) -> Step:
     meta = {"name": name} | ({"labels": labels} if labels else {})
@@ -113,7 +113,7 @@ def create_map(
 
 
 def try_to_create(**webhooks: Behaviour) -> Step:
-    return create_map("tried", "&dryRun=All", data=None, labels=None, **webhooks)
+    return create_config_map("tried", "&dryRun=All", data=None, labels=None, **webhooks)
 
 
 _BROKEN: Final[tuple[Answer, ...]] = (
@@ -162,7 +162,9 @@ CASES: Final[tuple[Case, ...]] = (
         (webhook_configuration("m1"), webhook_configuration("m2", reinvocationPolicy="IfNeeded")),
         (webhook_configuration("v1"), webhook_configuration("v2")),
         (
-            create_map("one", m1=add_key("m"), m2=always_answer({"allowed": True, "warnings": ['w "2"']})),
+            create_config_map(
+                "one", m1=add_key("m"), m2=always_answer({"allowed": True, "warnings": ['w "2"']})
+            ),
             Step("PATCH", f"{MAPS}/one?fieldValidation=Strict", {"data": {"b": "1"}}, MERGE),
             Step(
                 "PUT",
@@ -207,8 +209,8 @@ CASES: Final[tuple[Case, ...]] = (
             ),
             Step("DELETE", f"{MAPS}/one?gracePeriodSeconds=0"),
             Step("DELETE", f"{MAPS}/one"),
-            create_map("two", v1=deny(message="never asked twice")),
-            create_map("two"),
+            create_config_map("two", v1=deny(message="never asked twice")),
+            create_config_map("two"),
         ),
     ),
     Case(
@@ -220,12 +222,12 @@ CASES: Final[tuple[Case, ...]] = (
         ),
         (),
         (
-            create_map("r1"),
-            create_map("r2", a=add_key("a")),
-            create_map("r3", b=add_key("b")),
-            create_map("r4", c=add_key("c")),
-            create_map("r5", a=add_key("a"), b=add_key("b"), c=add_key("c")),
-            create_map(
+            create_config_map("r1"),
+            create_config_map("r2", a=add_key("a")),
+            create_config_map("r3", b=add_key("b")),
+            create_config_map("r4", c=add_key("c")),
+            create_config_map("r5", a=add_key("a"), b=add_key("b"), c=add_key("c")),
+            create_config_map(
                 "r6",
                 b=add_key("b"),
                 a=always_answer(patch({"op": "add", "path": "/data/again", "value": "1"})),
@@ -293,9 +295,9 @@ CASES: Final[tuple[Case, ...]] = (
             ),
         ),
         (
-            create_map("s1", labels={"app": "x"}),
-            create_map("s2"),
-            create_map("s3", labels={"app": "y"}),
+            create_config_map("s1", labels={"app": "x"}),
+            create_config_map("s2"),
+            create_config_map("s3", labels={"app": "y"}),
             Step("PATCH", f"{MAPS}/s2", {"metadata": {"labels": {"app": "x"}}}, MERGE),
             Step("PATCH", f"{MAPS}/s1", {"metadata": {"labels": {"app": None}}}, MERGE),
         ),
@@ -321,10 +323,10 @@ CASES: Final[tuple[Case, ...]] = (
             ),
         ),
         (
-            create_map("seen", labels={"foo": "a"}),
-            create_map("unseen", labels={"foo": "b"}),
+            create_config_map("seen", labels={"foo": "a"}),
+            create_config_map("unseen", labels={"foo": "b"}),
             try_to_create(),
-            create_map("dry", "&dryRun=All", labels={"foo": "a"}),
+            create_config_map("dry", "&dryRun=All", labels={"foo": "a"}),
         ),
     ),
     Case(
@@ -466,11 +468,11 @@ def _policy(*actions: str, params: str = "limits", **more: Any) -> tuple[tuple[s
 
 def _policy_steps() -> tuple[Step, ...]:
     return (
-        create_map("p1", "&dryRun=All", data={"bad": "1"}),
-        create_map("p1", "&dryRun=All", data={"a": "1", "b": "1", "c": "1"}),
-        create_map("x", "&dryRun=All"),
-        create_map("y", "&dryRun=All"),
-        create_map("fine", "&dryRun=All"),
+        create_config_map("p1", "&dryRun=All", data={"bad": "1"}),
+        create_config_map("p1", "&dryRun=All", data={"a": "1", "b": "1", "c": "1"}),
+        create_config_map("x", "&dryRun=All"),
+        create_config_map("y", "&dryRun=All"),
+        create_config_map("fine", "&dryRun=All"),
     )
 
 

@@ -1,4 +1,4 @@
-"""A row of latencies measures rounds, and rows of other percentiles use the same rounds."""
+"""The first latency row measures; rows of other percentiles reuse its rounds."""
 
 from __future__ import annotations
 

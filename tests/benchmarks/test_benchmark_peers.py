@@ -96,8 +96,8 @@ def test_an_environment_is_created_once_and_reused(tmp_path: Path) -> None:
     assert len(messages) == 1
 
 
-def here(name: str) -> str:
-    """Return a requirement that is already satisfied, with a different name."""
+def empty_requirement(name: str) -> str:
+    """Return a requirement with this extra that installs nothing."""
     return f"pip; python_version < '3' and extra == '{name}'"
 
 
@@ -117,7 +117,7 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
         (tmp_path / "nothing.py").write_text(PINNED.format(pins))
         return Peers(lambda _: None, pins=tmp_path, cache=tmp_path).python("nothing")
 
-    first, second = create_environment(""), create_environment(f'"{here("two")}"')
+    first, second = create_environment(""), create_environment(f'"{empty_requirement("two")}"')
     assert first != second
     assert first.exists()
 

@@ -282,7 +282,7 @@ def test_growth_is_drawn_over_the_number_of_objects() -> None:
     [picture] = draw_curves(row)
     assert "100,000" in picture
     [[(_, low), (_, high)]] = lines_in(picture)
-    assert (low - high) == pytest.approx(180, abs=0.2)  # nine tenths of the height, from nothing
+    assert (low - high) == pytest.approx(180, abs=0.2)  # nine tenths of the height, from zero
 
 
 def test_figures_without_a_chart_are_printed(tmp_path: Path) -> None:

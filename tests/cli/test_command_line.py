@@ -195,7 +195,7 @@ def test_completion_offers_commands_and_options() -> None:
         return [message.partition(",")[2] for message in result.stdout.split()]
 
     assert completions("kubeproto", "se") == ["serve"]
-    assert completions("kubeproto", "get", "po") == []  # a command of kubectl alone
+    assert completions("kubeproto", "get", "po") == []  # only kubectl has this command
     assert completions("kubeproto", "serve", "--tls-") == ["--tls-cert", "--tls-key"]
     assert completions("kubeproto", "serve", "--authorization", "R") == ["RBAC"]
 

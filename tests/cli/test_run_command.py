@@ -168,11 +168,11 @@ def test_ctrl_c_on_a_terminal_drains_the_operator(program: Path) -> None:
 
 
 def test_a_second_signal_ends_a_stuck_operator(program: Path) -> None:
-    stuck = OPERATOR.replace(
+    stuck_program = OPERATOR.replace(
         "    config_map = ConfigMap(",
         "    print('stuck', flush=True)\n    import time; time.sleep(600)\n    config_map = ConfigMap(",
     )
-    program.write_text(stuck)
+    program.write_text(stuck_program)
     with run_process(program.parent, "notes.py:operator", "--simulated") as run:
         kubeconfig = run.kubeconfig()
         run.read_until(SYNCED)

@@ -16,7 +16,7 @@ from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
 
-# An exec plugin that returns the token in a file.
+# An exec plugin that reads the token from a file.
 _PLUGIN: Final = """
 import json, sys
 status = {"token": open(sys.argv[1]).read()}

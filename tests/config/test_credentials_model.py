@@ -24,7 +24,7 @@ IDENTITIES: Final = {
     "files": Identity(token_file="/token"),
     "oidc": Identity(oidc=Oidc(issuer="https://id", client_id="me", refresh_token="SECRET-refresh")),
 }
-LIVES: Final = (
+LIFETIMES: Final = (
     -50.0,
     5.0,
     30.0,
@@ -136,12 +136,12 @@ class CredentialsModel(RuleBasedStateMachine):
             assert old.generation == current or (self.state, self.task) == (previous, task)
 
     @precondition(lambda self: self.task is not None)
-    @rule(life=st.sampled_from(LIVES))
-    def succeed(self, life: float) -> None:
+    @rule(lifetime=st.sampled_from(LIFETIMES))
+    def succeed(self, lifetime: float) -> None:
         current = self.state.current if isinstance(self.state, c.Renewing) else None
         while self.task is not None:
             task, self.task = self.task, None
-            self.step(self.outcome_of(task, life))
+            self.step(self.outcome_of(task, lifetime))
             assert isinstance(self.state, c.Active | c.Renewing)
         self.failure_streak = (0, self.now)
         if self.is_after_401:
@@ -151,12 +151,12 @@ class CredentialsModel(RuleBasedStateMachine):
         elif current is None:
             self.renewal_streak = (0, self.now)
 
-    def outcome_of(self, task: Task, life: float) -> c.Event:
+    def outcome_of(self, task: Task, lifetime: float) -> c.Event:
         """Return the result of a successful task; the last task returns a new token."""
         if isinstance(task, c.Discover):
             return c.Responded(200, (), b'{"token_endpoint": "https://id/token"}')
         self.issued += 1
-        name, end = f"SECRET-{self.issued}", self.now + life
+        name, end = f"SECRET-{self.issued}", self.now + lifetime
         if isinstance(task, c.Redeem):
             token = jwt(name, end)
             self.expirations[f"Bearer {token}"] = max(end, self.now + 10.0)

@@ -16,7 +16,7 @@ from kubeproto.wire import RawRequest
 
 NOW: Final = 1_000_000.0
 CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\none"
-OTHER: Final = b"-----BEGIN CERTIFICATE-----\ntwo"
+OTHER_CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\ntwo"
 KEY: Final = b"-----BEGIN PRIVATE KEY-----"
 V1: Final = "client.authentication.k8s.io/v1"
 
@@ -213,10 +213,13 @@ ROWS: Final[list[Row]] = [
     (
         "a new client certificate closes the connections that show the old one",
         c.Renewing(PLUGIN, RUN, ENDLESS),
-        c.PluginExited(0, output("one", certificate=OTHER)),
+        c.PluginExited(0, output("one", certificate=OTHER_CERTIFICATE)),
         NOW,
         (
-            active(PLUGIN, credentials=replace(ONE, generation=2, client_certificate=OTHER, client_key=KEY)),
+            active(
+                PLUGIN,
+                credentials=replace(ONE, generation=2, client_certificate=OTHER_CERTIFICATE, client_key=KEY),
+            ),
             (c.CloseConnections(),),
         ),
     ),
@@ -544,7 +547,7 @@ def test_certificate_files_may_accompany_a_token() -> None:
         authorization="Bearer one", client_certificate=CERTIFICATE, client_key=KEY
     )
     next_state, _ = c.step(state, c.CredentialsRequested(), NOW + 60)
-    rotated, actions = c.step(next_state, c.FilesRead((OTHER, KEY)), NOW + 60)
+    rotated, actions = c.step(next_state, c.FilesRead((OTHER_CERTIFICATE, KEY)), NOW + 60)
     assert actions == (c.CloseConnections(),)
     assert isinstance(rotated, c.Active)
     assert rotated.current.credentials.generation == 2

@@ -159,7 +159,7 @@ def test_the_server_of_a_pod(host: str, server: str) -> None:
         ({}, {f"{SECRETS}/namespace": b" \n"}, Overrides(), "default"),
     ],
 )
-def test_the_namespace_of_a_pod(
+def test_the_namespace_of_a_pod_is_read_from_its_mounted_file(
     environ: dict[str, str], files: dict[str, bytes | UnreadableFile], overrides: Overrides, namespace: str
 ) -> None:
     assert infer_from(POD_FILES | files, overrides, environ=POD | environ)[0].namespace == namespace

@@ -1,4 +1,4 @@
-"""Kubeconfig files are located, read, merged, selected from and written like in kubectl."""
+"""Kubeconfig files are located, read, merged, selected from and written as in kubectl."""
 
 from __future__ import annotations
 
@@ -310,14 +310,14 @@ def test_a_merge_equals_a_search_in_the_files_in_order(
     configs: list[dict[str, Any]],
 ) -> None:
     merged = Kubeconfig.merge([build_kubeconfig(config) for config in configs])
-    first_wins: dict[str, dict[str, str]] = {"clusters": {}, "users": {}, "contexts": {}}
+    expected: dict[str, dict[str, str]] = {"clusters": {}, "users": {}, "contexts": {}}
     for config in configs:
-        for key, names in first_wins.items():
+        for key, names in expected.items():
             for name, value in config.get(key, {}).items():
                 names.setdefault(name, value)
-    assert {entry.name: entry.cluster.server for entry in merged.clusters} == first_wins["clusters"]
-    assert {entry.name: entry.user.token for entry in merged.users} == first_wins["users"]
-    assert {entry.name: entry.context.namespace for entry in merged.contexts} == first_wins["contexts"]
+    assert {entry.name: entry.cluster.server for entry in merged.clusters} == expected["clusters"]
+    assert {entry.name: entry.user.token for entry in merged.users} == expected["users"]
+    assert {entry.name: entry.context.namespace for entry in merged.contexts} == expected["contexts"]
     assert merged.current_context == next(filter(None, (c.get("current-context") for c in configs)), "")
 
 

@@ -1,4 +1,4 @@
-"""Overrides replace server, token and verification of a kubeconfig like in client-go."""
+"""Overrides replace server, token and verification of a kubeconfig as in client-go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proxy for a server is read from the environment like in Go programs.
+"""The proxy for a server is read from the environment as in Go programs.
 
 `no_proxy.json` contains the results of Go 1.26's `net/http` for each entry of NO_PROXY, with a character per
 server: ``p`` for the proxy, ``-`` for a direct connection.

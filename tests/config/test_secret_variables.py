@@ -121,12 +121,12 @@ def test_no_variable_of_a_traceback_holds_the_password_of_a_url(frame_name: str,
     "frame_name", ["a connection", "a connection's proxy", "a proxy for a server", "an override"]
 )
 def test_no_broken_url_shows_its_password(frame_name: str, scheme: str, user: str, host: str) -> None:
-    refused: ConfigError | None = None
+    config_error: ConfigError | None = None
     try:
         URL_PLACES[frame_name](f"{scheme}://{user}:{MARK}@{host}")
     except ConfigError as error:
-        refused = error
-    assert list(find_leaks(refused)) == []
+        config_error = error
+    assert list(find_leaks(config_error)) == []
 
 
 @pytest.mark.parametrize("source", BROKEN)

@@ -23,13 +23,13 @@ def test_sv_25_aggregated_discovery_has_an_etag_and_is_not_sent_twice(client: Cl
     assert [entry["subresource"] for entry in foos["subresources"]] == ["status", "scale"]
     assert resources["bars"]["scope"] == "Cluster"
 
-    def not_sent_twice() -> bool:
+    def is_not_modified() -> bool:
         # The definition of another test may appear or disappear at this moment, which changes the tag.
         tag = client.send("GET", "/apis", Accept=AGGREGATED).header("Etag")
         again = client.send("GET", "/apis", Accept=AGGREGATED, If_None_Match=tag)
         return (again.status, again.body) == (304, b"")
 
-    client.poll_until(not_sent_twice)
+    client.poll_until(is_not_modified)
 
 
 def test_legacy_discovery_lists_groups_and_their_resources(client: Client) -> None:

@@ -24,7 +24,7 @@ from .situations import SITUATIONS, Stage
 HERE: Final = Path(__file__).parent
 RECORDINGS: Final = {path.stem: path for path in sorted((HERE.parent / "recordings").glob("*.json"))}
 
-# Features that the simulated server lacks: webhooks of others, permissions and credentials, and upgraded
+# Features that the simulated server lacks: third-party webhooks, permissions and credentials, and upgraded
 # connections. Some of these responses can be requested as faults.
 OUT_OF_SCOPE: Final = {
     "admission-policy-denied-422": "admission policies",

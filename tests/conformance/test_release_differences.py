@@ -107,9 +107,9 @@ ASKED: Final = {
     "strange-selector": RequestTemplate("POST", f"{DEPLOYMENTS}?dryRun=All", deployment(selector=SELECTOR)),
     **{
         f"selector-{plural}": RequestTemplate("POST", f"/apis/apps/v1/namespaces/<ns>/{plural}", new_object(
-            kind, "apps/v1", spec={"selector": {}, "template": TEMPLATE, **more},
+            kind, "apps/v1", spec={"selector": {}, "template": TEMPLATE, **extra_spec},
         ))
-        for plural, kind, more in (
+        for plural, kind, extra_spec in (
             ("replicasets", "ReplicaSet", {}), ("daemonsets", "DaemonSet", {}),
             ("statefulsets", "StatefulSet", {"serviceName": "a"}),
         )

@@ -42,7 +42,7 @@ class Acting:
         self.now: list[str] = []
         self.history: list[str] = []
 
-    def as_(self, name: str) -> Callable[[], Awaitable[None]]:
+    def run_as(self, name: str) -> Callable[[], Awaitable[None]]:
         async def work() -> None:
             self.now.append(name)
             self.history.append(name)
@@ -74,14 +74,14 @@ def test_a_single_candidate_leads_and_the_other_follows_as_soon_as_possible(rig:
 
         async def lead_for_a_while() -> None:
             with stepping_down:
-                await first.run(acting.as_("ahab"))
+                await first.run(acting.run_as("ahab"))
 
         async with running_beside(lead_for_a_while):
             await poll_until(lambda: acting.now == ["ahab"])
             acquired = await spec_of(client)
             assert (acquired["holderIdentity"], acquired["leaseDurationSeconds"]) == ("ahab", 15)
             assert MICRO.fullmatch(acquired["acquireTime"])
-            async with running_beside(lambda: second.run(acting.as_("starbuck"))):
+            async with running_beside(lambda: second.run(acting.run_as("starbuck"))):
                 await poll_until(lambda: second.leadership_status.leader == "ahab")
                 renewed = await wait_until_renewed(client, acquired["renewTime"])
                 assert renewed["acquireTime"] == acquired["acquireTime"]
@@ -108,7 +108,7 @@ def test_a_lease_held_by_client_go_is_respected_and_a_released_lease_is_acquired
         raw = client.api(kp.Dynamic, resource=LEASES)
         await raw.create(kp.Dynamic(metadata=kp.ObjectMeta(name="fleet"), content={"spec": HELD}))
         leading = candidate(client, "ishmael")
-        async with running_beside(lambda: leading.run(acting.as_("ishmael"))):
+        async with running_beside(lambda: leading.run(acting.run_as("ishmael"))):
             await poll_until(lambda: leading.leadership_status.leader == HELD["holderIdentity"])
             for second in range(3):
                 renewed = {"renewTime": f"2026-01-01T00:00:{second + 10}.000001Z"}
@@ -132,7 +132,7 @@ def test_an_unrenewed_lease_is_acquired_after_it_has_expired(rig: Rig) -> None:
         spec = HELD | {"leaseDurationSeconds": 2}
         await raw.create(kp.Dynamic(metadata=kp.ObjectMeta(name="fleet"), content={"spec": spec}))
         leading = candidate(client, "ishmael")
-        async with running_beside(lambda: leading.run(acting.as_("ishmael"))):
+        async with running_beside(lambda: leading.run(acting.run_as("ishmael"))):
             await poll_until(lambda: acting.now == ["ishmael"])
             assert (await spec_of(client))["leaseTransitions"] == 4
 

@@ -1,4 +1,4 @@
-"""Random sequences of requests on the simulated server alone: invariants of any requests."""
+"""Random sequences of requests on the simulated server alone: invariants that hold for any requests."""
 
 from __future__ import annotations
 

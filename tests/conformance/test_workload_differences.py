@@ -1,4 +1,4 @@
-"""Random requests about the kinds of controllers get the same responses from both servers."""
+"""Random requests about the kinds that controllers manage get the same responses from both servers."""
 
 from __future__ import annotations
 

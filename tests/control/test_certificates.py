@@ -1,4 +1,4 @@
-"""When certificates are renewed: each decision by a table, and years of renewals with any delays."""
+"""When certificates are renewed: a table of decisions, and years of renewals with any delays."""
 
 from __future__ import annotations
 

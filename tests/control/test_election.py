@@ -106,7 +106,7 @@ CLEARING: Final = update(
 BLANK_COURSE: Final = ObservedLease(ME, BLANK, 100)
 RENEWED: Final = lease("me", version="8", renew_time=MicroTime(2021, 1, 1, tzinfo=UTC))
 EMPTY: Final = replace(lease(None), spec=LeaseSpec())
-KEEPING: Final = replace(ME, release=False)
+KEEP_ON_EXIT: Final = replace(ME, release=False)
 ASSIGNED: Final = replace(ME, coordinated=True)
 PROMISED: Final = lease("me", preferred_holder="other")
 
@@ -321,21 +321,21 @@ ROWS: Final[dict[str, Row]] = {
         (CancelRequest(), SendGet(100, 100)),
     ),
     "stops and keeps the lease": (
-        Renewing(observed_lease(candidate=KEEPING), 108, 99),
+        Renewing(observed_lease(candidate=KEEP_ON_EXIT), 108, 99),
         Stopped(),
-        Ended(KEEPING),
+        Ended(KEEP_ON_EXIT),
         (StopLeading("stopped"), CancelRequest()),
     ),
     "stops while it looks and keeps the lease": (
-        Checking(observed_lease(candidate=KEEPING), 108),
+        Checking(observed_lease(candidate=KEEP_ON_EXIT), 108),
         Stopped(),
-        Ended(KEEPING),
+        Ended(KEEP_ON_EXIT),
         (StopLeading("stopped"), CancelRequest()),
     ),
     "stops while it takes and keeps the lease": (
-        Acquiring(observed_lease(OTHERS, candidate=KEEPING), 99),
+        Acquiring(observed_lease(OTHERS, candidate=KEEP_ON_EXIT), 99),
         Stopped(),
-        Ended(KEEPING),
+        Ended(KEEP_ON_EXIT),
         (CancelRequest(),),
     ),
     "stops while another leads": (

@@ -191,7 +191,7 @@ def test_an_object_that_was_relisted_during_the_run_can_be_lost(
     assert written.is_lost(version, entry) is expected
 
 
-def nothing(key: str) -> CachedObject | None:
+def empty_cache(key: str) -> CachedObject | None:
     return None
 
 
@@ -199,9 +199,9 @@ def test_a_key_is_released_when_every_cache_shows_its_writes() -> None:
     waiting = OwnWrites[str]()
     assert waiting.hold("a", [(1, write("7")), (2, write("9"))], 10)
     assert ("a" in waiting, waiting.waiting, waiting.next_at()) == (True, 1, 11)
-    assert waiting.progress(1, "8", nothing, 10.1) == []
-    assert waiting.progress(2, "8", nothing, 10.2) == []
-    assert waiting.progress(2, "9", nothing, 10.25) == ["a"]
+    assert waiting.progress(1, "8", empty_cache, 10.1) == []
+    assert waiting.progress(2, "8", empty_cache, 10.2) == []
+    assert waiting.progress(2, "9", empty_cache, 10.25) == ["a"]
     assert ("a" in waiting, waiting.next_at(), waiting.expire(99)) == (False, None, [])
     assert (waiting.waits, waiting.timeouts, waiting.seconds) == (1, 0, 0.25)
 
@@ -219,7 +219,7 @@ def test_no_key_waits_longer_than_the_limit() -> None:
     assert (waiting.expire(11.9), waiting.next_at()) == ([], 12)
     assert (waiting.expire(12), waiting.next_at(), waiting.timeouts, waiting.seconds) == (["a"], 13, 1, 2)
     assert waiting.hold("a", [(1, write("7"))], 12)
-    assert waiting.progress(1, "7", nothing, 12.5) == ["a"]
+    assert waiting.progress(1, "7", empty_cache, 12.5) == ["a"]
     assert waiting.expire(14) == ["b"]
 
 
@@ -227,8 +227,8 @@ def test_a_list_of_an_older_version_shows_all_writes() -> None:
     waiting = OwnWrites[str]()
     waiting.hold("a", [(1, write("70"))], 10)
     waiting.hold("b", [(1, write("x-1"))], 10)
-    assert waiting.progress(1, "60", nothing, 10) == []
-    assert waiting.progress(1, "9", nothing, 10) == ["a", "b"]
+    assert waiting.progress(1, "60", empty_cache, 10) == []
+    assert waiting.progress(1, "9", empty_cache, 10) == ["a", "b"]
 
 
 def test_a_deletion_is_identified_by_its_uid() -> None:
@@ -254,7 +254,7 @@ def test_the_end_releases_all_keys() -> None:
     waiting.hold("a", [(1, write("7"))], 10)
     waiting.hold("b", [(1, write("", deleted=True))], 10)
     assert waiting.clear(11) == ["a", "b"]
-    assert (waiting.waiting, waiting.next_at(), waiting.progress(1, "9", nothing, 12)) == (0, None, [])
+    assert (waiting.waiting, waiting.next_at(), waiting.progress(1, "9", empty_cache, 12)) == (0, None, [])
 
 
 @given(
@@ -287,7 +287,7 @@ def test_a_key_waits_until_its_writes_are_visible_or_the_limit_is_reached(story:
         elif step == "progress":
             cache = int(first)
             versions[cache] += int(second)
-            released = waiting.progress(cache, str(versions[cache]), nothing, now)
+            released = waiting.progress(cache, str(versions[cache]), empty_cache, now)
         else:
             now += first
             released = waiting.expire(now)
@@ -355,7 +355,7 @@ def test_a_deletion_is_lost_if_a_list_still_has_the_object(
     released = writes.progress("pods", "1000", lambda _: entry, 3.0, relisted=relisted)
     assert released == (["k"] if settled and not is_late else [])
     assert (writes.take_lost(), writes.outstanding) == (expected_lost, not settled)
-    writes.progress("pods", "1001", nothing, 4.0)
+    writes.progress("pods", "1001", empty_cache, 4.0)
     assert (writes.take_lost(), writes.outstanding) == ([], False)
 
 
@@ -368,7 +368,7 @@ def test_a_repeated_deletion_is_recorded_once() -> None:
     assert writes.hold("k", twice, 9.0)
     writes.progress("pods", "9", lambda _: cached(deleting=True), 9.1)
     assert writes.waiting == 1  # the latest write counts: the object is to be deleted
-    assert writes.progress("pods", "9", nothing, 9.2) == ["k"]
+    assert writes.progress("pods", "9", empty_cache, 9.2) == ["k"]
     assert (writes.outstanding, writes.take_lost()) == (False, [])
 
 

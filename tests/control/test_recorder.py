@@ -201,7 +201,7 @@ def test_e_05_another_version_and_another_note_are_the_same_series_and_another_u
         {"related": config("c")},
     ],
 )
-def test_a_difference_in_any_key_field_is_another_event(more: dict[str, Any]) -> None:
+def test_a_difference_in_any_key_field_makes_a_new_event(more: dict[str, Any]) -> None:
     scene = Scene()
     scene.record()
     scene.record(**more)

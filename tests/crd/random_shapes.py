@@ -106,7 +106,7 @@ class KindGenerator:
             return self._rng.choice(RULED)
         makers: tuple[Callable[[int], Any], ...] = (
             self._list, self._set, self._tuple, self._map, self._struct, self._struct, self._typed_dict,
-            self._dataclass, self._tagged, self._list_map, self._marked, self._nullable, self._nullable,
+            self._dataclass, self._tagged_union, self._list_map, self._marked, self._nullable, self._nullable,
         )  # fmt: skip
         return self._rng.choice(makers)(depth)
 
@@ -146,7 +146,7 @@ class KindGenerator:
     def _dataclass(self, depth: int) -> Any:
         return make_dataclass(self._name("Data"), [("one", self._type(depth + 1)), ("count", int, 3)])
 
-    def _tagged(self, depth: int) -> Any:
+    def _tagged_union(self, depth: int) -> Any:
         structs = [self._struct(depth, tag=tag, prefix=tag) for tag in ("disk", "memory")]
         return structs[0] | structs[1]
 

@@ -24,7 +24,7 @@ from kubeproto.objects import apply_json_patch
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
 
 
-def admission(**request: Any) -> bytes:
+def admission_review(**request: Any) -> bytes:
     request_json = {
         "uid": "705ab4f5",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -46,7 +46,7 @@ def admission(**request: Any) -> bytes:
 
 
 def decode_review(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
-    review = json.loads(respond_to_admission(read_admission(admission(**request)), verdict))
+    review = json.loads(respond_to_admission(read_admission(admission_review(**request)), verdict))
     assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: dict[str, Any] = review["response"]
     assert response.pop("uid") == "705ab4f5"
@@ -54,7 +54,7 @@ def decode_review(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
 
 
 def test_a_request_is_read_with_all_fields() -> None:
-    request = read_admission(admission(operation="DELETE", object=None, oldObject=POD, dryRun=True))
+    request = read_admission(admission_review(operation="DELETE", object=None, oldObject=POD, dryRun=True))
     assert (request.operation, request.namespace, request.name) == ("DELETE", "w", "a")
     assert (request.object, request.old_object, request.dry_run) == (None, POD, True)
     assert str(request.kind) == "v1 Pod"
@@ -109,9 +109,15 @@ def test_an_empty_change_sends_no_patch_and_a_deletion_cannot_be_changed() -> No
             b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
             "missing required field `request`",
         ),
-        (admission(operation="PATCH"), "Invalid enum value 'PATCH'"),
-        (admission().replace(b"s.io/v1", b"s.io/v1beta1"), "not AdmissionReview of admission.k8s.io/v1beta1"),
-        (admission().replace(b"AdmissionReview", b"TokenReview"), "not TokenReview of admission.k8s.io/v1"),
+        (admission_review(operation="PATCH"), "Invalid enum value 'PATCH'"),
+        (
+            admission_review().replace(b"s.io/v1", b"s.io/v1beta1"),
+            "not AdmissionReview of admission.k8s.io/v1beta1",
+        ),
+        (
+            admission_review().replace(b"AdmissionReview", b"TokenReview"),
+            "not TokenReview of admission.k8s.io/v1",
+        ),
     ],
 )
 def test_a_body_that_is_not_an_admission_review_is_an_error_with_the_reason(

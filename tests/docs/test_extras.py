@@ -44,7 +44,7 @@ __name__ = "page"
 """
 
 
-def canonical(name: str) -> str:
+def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -60,7 +60,7 @@ def brought_by(package: str, extras: set[str]) -> set[str]:
         if requirement.marker is None or any(
             requirement.marker.evaluate({"extra": extra}) for extra in extras or {""}
         ):
-            brought |= {canonical(requirement.name)} | brought_by(requirement.name, requirement.extras)
+            brought |= {canonical_name(requirement.name)} | brought_by(requirement.name, requirement.extras)
     return brought
 
 
@@ -75,7 +75,9 @@ def modules_outside_of_extras(extras: str) -> list[str]:
     available = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
     modules = owners_of_modules()
     return sorted(
-        name for name, owners in modules.items() if not {canonical(owner) for owner in owners} & available
+        name
+        for name, owners in modules.items()
+        if not {canonical_name(owner) for owner in owners} & available
     )
 
 

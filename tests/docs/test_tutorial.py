@@ -60,20 +60,20 @@ def test_each_command_of_the_tutorial_prints_the_output_of_the_page(tmp_path: Pa
         [sys.executable, "kind.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     (tmp_path / "crd.yaml").write_text(definition.stdout)
-    home = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path)}
+    environment = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path)}
     serve = ("-m", "kubeproto_cli", *shlex.split(SERVE)[1:], "--port", "0")
     with process(tmp_path, sys.executable, *serve) as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("# serving at ")
-        with process(tmp_path, sys.executable, "hello.py", **home):
+        with process(tmp_path, sys.executable, "hello.py", **environment):
             for words, printed in commands():
                 if words[0] == "kubectl":
-                    assert (words, run_command(program, words[1:], tmp_path, home)) == (words, printed)
+                    assert (words, run_command(program, words[1:], tmp_path, environment)) == (words, printed)
 
 
-def run_command(program: str, words: list[str], folder: Path, home: dict[str, str]) -> str:
+def run_command(program: str, words: list[str], folder: Path, environment: dict[str, str]) -> str:
     completed = subprocess.run(
-        [program, *words], cwd=folder, env={**os.environ, **home}, text=True, check=False,
+        [program, *words], cwd=folder, env={**os.environ, **environment}, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT,
     )  # fmt: skip
     # The output of jsonpath has no final newline.

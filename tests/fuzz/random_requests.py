@@ -51,13 +51,13 @@ PATHS: Final = (
     "/spec/replicas", "/spec/template/spec/containers/0", "/spec/x", "/data", "/kind", "/apiVersion", "a",
     "/metadata/finalizers/99999999999999999999", "/metadata/managedFields", "/status", "/~", "/spec/ports/-1",
 )  # fmt: skip
-OTHERS: Final = (
+OTHER_TARGETS: Final = (
     "/", "/api", "/apis", "/version", "/healthz", "/openapi/v3", "/openapi/v2", "/apis/apps", "/apis/x",
     "/api/v1/x", "//", "", "x", "/api/v1/namespaces/%2f/pods", "/api/v1/watch/pods", "/%", "/%00",
     "/api/v1/namespaces/default/pods/a/proxy/x", "/readyz", "/metrics", "/apis/apps/v1/", "/?x", "?", "#",
 )  # fmt: skip
 SUBRESOURCES: Final = ("status", "scale", "eviction", "binding", "token", "finalize", "log", "resize", "x")
-DEFINED: Final = ("books.example.com", "books.example.com", "bad")
+DEFINITION_NAMES: Final = ("books.example.com", "books.example.com", "bad")
 
 
 class Draw:
@@ -149,7 +149,7 @@ def definition(draw: Draw) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": draw.pick(DEFINED)},
+        "metadata": {"name": draw.pick(DEFINITION_NAMES)},
         "spec": {
             "group": draw.pick(("example.com", "example.com", "", "bad", None)),
             "names": draw.pick(
@@ -230,7 +230,7 @@ def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Raw
 
 def _target(draw: Draw, api_version: str, plural: str, method: str, *, namespaced: bool) -> str:
     if draw.number(60) == 1:
-        return draw.pick(OTHERS)
+        return draw.pick(OTHER_TARGETS)
     path = ("/apis/" if "/" in api_version else "/api/") + api_version
     if namespaced and draw.number(20) != 1:
         path += f"/namespaces/{'default' if draw.number(9) else draw.pick(('a', 'none', ''))}"

@@ -14,7 +14,7 @@ CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 
 # The modules of site-packages that are imported with the targets and missing in atheris' environment.
-IMPORTS: Final = """
+IMPORT_SCRIPT: Final = """
 import sys
 sys.path[:0] = {path!r}
 before = set(sys.modules)
@@ -36,6 +36,6 @@ def test_no_input_of_the_corpus_breaks_its_target(path: Path) -> None:
 
 
 def test_the_targets_import_nothing_that_their_environment_lacks() -> None:
-    code = IMPORTS.format(path=[str(CORPUS.parent), *sys.path])
+    code = IMPORT_SCRIPT.format(path=[str(CORPUS.parent), *sys.path])
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert process.stdout == "[]\n"

@@ -16,7 +16,7 @@ LABELS = {"app": "web"}
 
 
 def deployment(name: str) -> Deployment:
-    """Return a Deployment like that of a controller."""
+    """Return a Deployment as a controller would build it."""
     web = Container(name="web", image="nginx", ports=[ContainerPort(container_port=80)])
     template = PodTemplateSpec(metadata=kp.ObjectMeta(labels=LABELS), spec=PodSpec(containers=[web]))
     return Deployment(

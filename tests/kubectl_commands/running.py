@@ -52,12 +52,12 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def find_kubectl() -> str | None:
-    """Return the path of kubectl of `VERSION`, as other versions print differently, or None."""
+    """Return the path of kubectl `VERSION`, or None; other versions print differently."""
     versioned_name = f"kubectl.{VERSION}"
     if path := shutil.which(versioned_name):
         return path
-    plain = shutil.which("kubectl")
-    folders = [Path(plain).resolve().parent] if plain else []
+    unversioned_path = shutil.which("kubectl")
+    folders = [Path(unversioned_path).resolve().parent] if unversioned_path else []
     for folder in [*folders, Path("/usr/lib/google-cloud-sdk/bin")]:
         if (folder / versioned_name).exists():
             return str(folder / versioned_name)

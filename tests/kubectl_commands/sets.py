@@ -81,7 +81,7 @@ class Turns:
 
 
 def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
-    """Apply by kubectl and prune by us, then the reverse; each tool refuses the other tool's set."""
+    """Apply with kubectl and prune with kubeproto, then the reverse; each refuses the other's set."""
     turns = Turns(kubeconfig, context, parent)
     options: dict[str, Any] = {"kubeconfig": str(kubeconfig)} | ({"context": context} if context else {})
     with connect_blocking(**options) as client:

@@ -120,7 +120,7 @@ def _run_scenario(
 
 
 async def _cancel_after_refusal(cluster: sim.Cluster, scope: anyio.CancelScope) -> None:
-    """End the scenario after a refusal: the program would retry for a minute."""
+    """End the scenario after a refusal: the program would otherwise retry for a minute."""
     log_length = 0
     while not any(entry.status == FORBIDDEN for entry in cluster.log[log_length:]):
         log_length = len(cluster.log)

@@ -179,7 +179,7 @@ def describe(make: Any, client: Client) -> Any:
 
 
 def permissive_definition(kind: str) -> dict[str, Any]:
-    """Return a definition of a kind of cert-manager that accepts any object."""
+    """Return a definition of a cert-manager kind that accepts any object."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     plural = f"{kind.lower()}s"

@@ -53,7 +53,7 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
     edits: tuple[Edit, ...]
 
 
-class Stale(Exception):
+class StaleMutant(Exception):
     """A mutant no longer fits the tree and must be rewritten."""
 
 
@@ -95,15 +95,15 @@ def copy_tree(root: Path, target: Path, parts: tuple[str, ...] = TREE) -> None:
 
 
 def mutated(mutant: Mutant, tree: Path) -> dict[Path, str]:
-    """Return the texts of the edited files. Raise `Stale` if an edit does not fit."""
+    """Return the texts of the edited files. Raise `StaleMutant` if an edit does not fit."""
     files: dict[Path, str] = {}
     for edit in mutant.edits:
         path = tree / edit.file
         if path not in files and not path.exists():
-            raise Stale(f"{mutant.name}: there is no {edit.file}")
+            raise StaleMutant(f"{mutant.name}: there is no {edit.file}")
         text = files.get(path) or path.read_text()
         if (count := text.count(edit.old)) != 1:
-            raise Stale(f"{mutant.name}: its text occurs {count} times in {edit.file}")
+            raise StaleMutant(f"{mutant.name}: its text occurs {count} times in {edit.file}")
         files[path] = text.replace(edit.old, edit.new)
     return files
 
@@ -164,7 +164,7 @@ def run(mutants: list[Mutant], tree: Path) -> int:
         try:
             started = time.monotonic()
             test = detecting_test(mutant, tree)
-        except Stale as error:
+        except StaleMutant as error:
             skipped.append(str(error))
             continue
         tried += 1

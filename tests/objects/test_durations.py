@@ -132,15 +132,15 @@ def test_durations_are_added_and_compared_in_whole_nanoseconds(a: int, b: int) -
 
 def test_a_duration_outside_of_gos_range_is_refused_everywhere() -> None:
     max_nanoseconds = Duration(2**63 - 1)
-    makes: list[Callable[[], Duration]] = [
+    operations: list[Callable[[], Duration]] = [
         lambda: max_nanoseconds + Duration(1),
         lambda: max_nanoseconds * 2,
         lambda: -Duration(-(2**63)),
         lambda: Duration.of(1e20),
     ]
-    for make in makes:
+    for operation in operations:
         with pytest.raises(ValueError, match="longer than the 292 years"):
-            make()
+            operation()
     for seconds in (float("inf"), float("nan")):
         with pytest.raises(ValueError, match=r"cannot (be|convert)"):
             Duration.of(seconds)

@@ -182,7 +182,7 @@ def test_the_object_form_equals_that_of_the_api() -> None:
 
 
 @pytest.mark.parametrize("empty", [{}, {"matchLabels": {}}, {"matchLabels": None, "matchExpressions": None}])
-def test_an_empty_object_form_selects_everything(empty: dict[str, Any]) -> None:
+def test_an_empty_label_selector_selects_everything(empty: dict[str, Any]) -> None:
     assert Selector.from_object(empty) == Selector() == Selector.of({})
 
 

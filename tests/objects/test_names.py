@@ -93,5 +93,5 @@ def test_lengths_are_bytes_and_each_broken_rule_of_a_prefix_is_an_error() -> Non
     assert "must be no more than 63 bytes" in names.label_value_errors("é" * 32)
     assert "must be no more than 63 bytes" not in names.label_value_errors("é" * 31)
     assert len(names.qualified_name_errors("é" * 127 + "/a")) == 2
-    # A lone surrogate, as in a file name that is not UTF-8, is an error and not an exception.
+    # A lone surrogate, as in a file name that is not UTF-8, is reported, not raised.
     assert names.dns_subdomain_errors("a\udce9")

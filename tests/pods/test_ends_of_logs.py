@@ -166,7 +166,7 @@ class ForbiddingTransport:
 
 
 async def first_pods(client: Client, count: int, *, follow: bool, ignore_errors: bool = False) -> list[str]:
-    """Return the pods of the first lines of the shop."""
+    """Return the pod of each of the first `count` lines."""
     async with read_logs(client, selector="app=shop", follow=follow, ignore_errors=ignore_errors) as lines:
         return [(await anext(lines)).pod for _ in range(count)]
 

@@ -49,5 +49,5 @@ def forgetful(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 @pytest.fixture
 def site(cluster: Site) -> Generator[Site]:
     """Yield that server in a namespace of its own."""
-    with cluster.within() as site:
+    with cluster.in_new_namespace() as site:
         yield site

@@ -52,7 +52,7 @@ class Site:
         self._kubeconfig_text = kubeconfig
 
     @contextmanager
-    def within(self) -> Generator[Site]:
+    def in_new_namespace(self) -> Generator[Site]:
         """Yield the same server in a new namespace, which is deleted afterwards."""
         namespace = f"programs-{next(_numbers)}"
         document = yaml.safe_load(self._kubeconfig_text)
@@ -111,7 +111,7 @@ class Site:
         return completed.stdout.strip()
 
     @contextmanager
-    def defining(self, manifest: str, name: str) -> Generator[Site]:
+    def with_kind(self, manifest: str, name: str) -> Generator[Site]:
         """Define a kind for the block.
 
         A kind is discovered shortly after it is established, by each part of a server separately.

@@ -27,7 +27,7 @@ from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_serve import serving
 
 CANDIDATES: Final = {"one": "asyncio", "two": "trio"}
-MIN_STOP, MAX_STOP = 3.0, 23.0  # seconds; a lease lasts for 15, its term for 10
+MIN_PAUSE, MAX_PAUSE = 3.0, 23.0  # seconds; a lease lasts for 15, its term for 10
 PATIENCE: Final = 90.0  # seconds until somebody must lead
 
 PROGRAM: Final = """
@@ -71,7 +71,7 @@ anyio.run(main, backend=backend)
 """
 
 
-class Judge(sim.Cluster):
+class AuditedCluster(sim.Cluster):
     """A server that notes each write of a process, and who held the lease when it arrived."""
 
     def __init__(self) -> None:
@@ -132,28 +132,28 @@ def main() -> None:
 
 def stop_leaders(folder: Path, blocks: str, stops: int) -> None:
     """Stop the leader some times, and continue it after a while."""
-    judge, chance, start = Judge(), random.Random(stops), time.monotonic()
-    judge.put(ConfigMap(metadata=kp.ObjectMeta(name="soak")))
-    with serving(judge) as server:
+    cluster, chance, start = AuditedCluster(), random.Random(stops), time.monotonic()
+    cluster.put(ConfigMap(metadata=kp.ObjectMeta(name="soak")))
+    with serving(cluster) as server:
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(server.kubeconfig)
         candidates = {name: Candidate(name, kubeconfig, folder, blocks) for name in CANDIDATES}
         pauses: list[float] = []
         try:
             for _ in range(stops):
-                wait_for_writes(judge)
-                leader = candidates[judge.holder()]
-                pauses.append(round(chance.uniform(MIN_STOP, MAX_STOP), 1))
+                wait_for_writes(cluster)
+                leader = candidates[cluster.holder()]
+                pauses.append(round(chance.uniform(MIN_PAUSE, MAX_PAUSE), 1))
                 leader.process.send_signal(signal.SIGSTOP)
                 time.sleep(pauses[-1])
                 leader.process.send_signal(signal.SIGCONT)
-            wait_for_writes(judge)
+            wait_for_writes(cluster)
             for candidate in candidates.values():
                 candidate.end()
         finally:
             for candidate in candidates.values():
                 candidate.process.kill()
-        assert judge.holder() == "", "the lease was not released"
+        assert cluster.holder() == "", "the lease was not released"
     refused = sum(len(candidate.events("refused")) for candidate in candidates.values())
     begins = sorted(
         (begin_time, candidate.name)
@@ -164,21 +164,21 @@ def stop_leaders(folder: Path, blocks: str, stops: int) -> None:
     took = f"{time.monotonic() - start:.0f} s"
     _report(
         f"a reconcile that {blocks}: leader stopped {stops} times for {min(pauses)} to {max(pauses)} s,"
-        f" {len(terms)} terms, {len(begins)} runs, {judge.writes} writes, {refused} refused by the fence,"
-        f" {len(judge.late)} late ({took})"
+        f" {len(terms)} terms, {len(begins)} runs, {cluster.writes} writes, {refused} refused by the fence,"
+        f" {len(cluster.late)} late ({took})"
     )
-    assert not judge.late, judge.late
+    assert not cluster.late, cluster.late
     # Each term of the runs is one of the lease, in the same order: no two processes began runs by turns.
-    remaining = iter(judge.holders)
-    assert all(name in remaining for name in terms), (terms, judge.holders)
+    remaining = iter(cluster.holders)
+    assert all(name in remaining for name in terms), (terms, cluster.holders)
 
 
-def wait_for_writes(judge: Judge) -> None:
+def wait_for_writes(cluster: AuditedCluster) -> None:
     """Wait until the holder of the lease has written something more."""
-    deadline, goal = time.monotonic() + PATIENCE, judge.writes + 12
-    while judge.writes < goal or judge.holder() not in CANDIDATES:
+    deadline, goal = time.monotonic() + PATIENCE, cluster.writes + 12
+    while cluster.writes < goal or cluster.holder() not in CANDIDATES:
         assert time.monotonic() < deadline, (
-            f"{judge.holder() or 'nobody'} holds the lease, and writes too little"
+            f"{cluster.holder() or 'nobody'} holds the lease, and writes too little"
         )
         time.sleep(0.05)
 

@@ -37,7 +37,7 @@ def main() -> None:
             site.kubectl("apply -f -", site.printed(operator.program, "--definition"))
             started = time.monotonic()
             for first in range(0, kills, ROUND):
-                with site.within() as inner_site:
+                with site.in_new_namespace() as inner_site:
                     kill_and_check(inner_site, operator, range(first, min(first + ROUND, kills)))
             took = f"{time.monotonic() - started:.0f} s"
             print(f"{operator.program}: {kills} kills, nothing missing and nothing left ({took})", flush=True)  # noqa: T201

@@ -15,7 +15,7 @@ FORMS = ("books/on_asyncio.py", "books/on_trio.py", "books/blocking.py")
 
 @pytest.fixture(scope="module")
 def with_definition(cluster: Site) -> Generator[Site]:
-    with cluster.defining(cluster.printed("books/book.py"), "books.example.technosophos.com") as site:
+    with cluster.with_kind(cluster.printed("books/book.py"), "books.example.technosophos.com") as site:
         yield site
 
 

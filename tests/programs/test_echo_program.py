@@ -17,7 +17,7 @@ PROGRAM = "echo/echo.py"
 
 @pytest.fixture(scope="module")
 def with_definition(cluster: Site) -> Generator[Site]:
-    with cluster.defining(cluster.printed(PROGRAM, "--definition"), "echoes.example.com") as site:
+    with cluster.with_kind(cluster.printed(PROGRAM, "--definition"), "echoes.example.com") as site:
         yield site
 
 

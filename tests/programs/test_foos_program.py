@@ -22,14 +22,14 @@ PROGRAM = "foos/foos.py"
 
 @pytest.fixture(scope="module")
 def with_definition(forgetful: Site) -> Generator[Site]:
-    with forgetful.defining(forgetful.printed(PROGRAM, "--definition"), "foos.clux.dev") as site:
+    with forgetful.with_kind(forgetful.printed(PROGRAM, "--definition"), "foos.clux.dev") as site:
         yield site
 
 
 @pytest.fixture
 def site_of_foos(with_definition: Site) -> Generator[Site]:
     """Yield a namespace on the server without a watch cache."""
-    with with_definition.within() as site:
+    with with_definition.in_new_namespace() as site:
         yield site
 
 

@@ -24,7 +24,7 @@ spec: {replicas: 2, text: "Hello, world!"}
 
 @pytest.fixture(scope="module")
 def with_definition(cluster: Site) -> Generator[Site]:
-    with cluster.defining(cluster.printed(PROGRAM, "--definition"), "hellos.fraim.co.jp") as site:
+    with cluster.with_kind(cluster.printed(PROGRAM, "--definition"), "hellos.fraim.co.jp") as site:
         yield site
 
 

@@ -16,7 +16,7 @@ RELEASES: Final = HERE / "releases"  # the modules of each older release
 CACHE: Final = HERE.parent.parent / ".cache/realserver"
 NEWEST: Final = "1.36"  # the release of go.mod, which is the default
 PROGRAMS: Final = ("main.go", "papers.go")
-GO_OUTSIDE_THE_PATH: Final = "/usr/local/go/bin/go"  # the path in Go's own instructions
+DEFAULT_GO: Final = "/usr/local/go/bin/go"  # the path in Go's own instructions
 
 # The binary does not depend on the machine and its settings.
 FLAGS: Final = ("-mod=readonly", "-trimpath", "-buildvcs=false")
@@ -82,7 +82,7 @@ def modules(release: str) -> Path:
 
 def find_go() -> str:
     """Return the `go` of this machine."""
-    go = shutil.which("go") or shutil.which(GO_OUTSIDE_THE_PATH)
+    go = shutil.which("go") or shutil.which(DEFAULT_GO)
     if go is None:
         raise Unbuildable("Go is not on this machine: the real API server needs Go 1.26 (https://go.dev/dl)")
     return go

@@ -174,8 +174,8 @@ def start(folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()
 
 def _free_port() -> int:
     """Return an unused port; concurrent servers get different ports."""
-    begin = (os.getpid() * 16 + next(_started)) % len(PORTS)
-    for port in itertools.chain(PORTS[begin:], PORTS[:begin]):
+    offset = (os.getpid() * 16 + next(_started)) % len(PORTS)
+    for port in itertools.chain(PORTS[offset:], PORTS[:offset]):
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port

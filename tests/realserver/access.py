@@ -80,9 +80,9 @@ def until_rights_are_known(send: Send) -> None:
         (f"{_RBAC}/clusterrolebindings", all_name,
          {"subjects": [subject], "roleRef": _reference("ClusterRole", all_name)}),
     )  # fmt: skip
-    for target, name, more in created:
+    for target, name, fields in created:
         metadata = {"name": name, "labels": {sentinel: name.removeprefix(f"{sentinel}-")}}
-        status, body = send(AccessRequest("POST", target, {"metadata": metadata, **more}))
+        status, body = send(AccessRequest("POST", target, {"metadata": metadata, **fields}))
         assert status == 201, body
     end = time.monotonic() + _KNOWN_WITHIN
     while not (_may(send, sentinel, "local") and _may(send, sentinel, "whole")):

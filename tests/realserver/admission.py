@@ -49,9 +49,9 @@ class RealWebhookCaller:
         self._sentinel_before = "none"
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
         for target in _MADE_BY_CONTROLLERS:  # such writes would call webhooks as well
-            self._until(partial(self._is_there, target))
+            self._until(partial(self._exists, target))
 
-    def _is_there(self, target: str) -> bool:
+    def _exists(self, target: str) -> bool:
         return bool(self._send("GET", target)[0] == 200)
 
     def configure(self, case: Case) -> None:

@@ -45,7 +45,7 @@ def test_each_release_has_its_own_program_and_an_unknown_release_is_an_error() -
 
 def test_a_build_without_go_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(building, "CACHE", tmp_path)
-    monkeypatch.setattr(building, "GO_OUTSIDE_THE_PATH", str(tmp_path / "go"))
+    monkeypatch.setattr(building, "DEFAULT_GO", str(tmp_path / "go"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(building.Unbuildable, match="Go is not on this machine"):
         building.build()

@@ -458,23 +458,25 @@ class InvalidCase(msgspec.Struct):
     outcome: ExpectedError
 
 
-def get_a() -> Request[Any]:
+def get_request() -> Request[Any]:
     return CONFIG_MAPS.get("a")
 
 
 REFUSED_LOCALLY: dict[str, InvalidCase] = {
     "apply-without-field-manager-422": InvalidCase(
         lambda: CONFIG_MAPS.apply(config_map("ap"), field_manager=""),
-        get_a,
+        get_request,
         ExpectedError(kp.Invalid, "Invalid"),
     ),
     "create-namespace-mismatch-400": InvalidCase(
         lambda: CONFIG_MAPS.create(config_map("q", namespace="other")),
-        get_a,
+        get_request,
         ExpectedError(kp.BadRequest, "BadRequest"),
     ),
     "create-with-rv-500": InvalidCase(
-        lambda: CONFIG_MAPS.create(config_map("rv1", resource_version="5")), get_a, ExpectedError(kp.ApiError)
+        lambda: CONFIG_MAPS.create(config_map("rv1", resource_version="5")),
+        get_request,
+        ExpectedError(kp.ApiError),
     ),
     "list-bad-shard-selector-500": InvalidCase(
         lambda: CONFIG_MAPS.list(shard_selector="shardRange(object.metadata.uid,'0x0','0x8000000000000000')"),

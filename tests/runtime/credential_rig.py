@@ -27,7 +27,7 @@ Server = Callable[[Connection, kp.RawRequest], Answer]
 PEM: Final = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n"
 
 
-class Incoming:
+class FakeResponse:
     """A response. The rest of its body waits for `gate`."""
 
     def __init__(self, status: int, body: bytes, gate: anyio.Event | None) -> None:
@@ -75,13 +75,13 @@ class RecordingTransport:
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AsyncGenerator[FakeResponse]:
         await checkpoint()
         self.net.sent.append((self.connection, request))
         status, body = self.net.server(self.connection, request)
         self.net.answering += 1
         try:
-            yield Incoming(status, body, self.net.gate)
+            yield FakeResponse(status, body, self.net.gate)
         finally:
             self.net.answering -= 1
 

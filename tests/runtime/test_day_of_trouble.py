@@ -20,7 +20,7 @@ from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Action, Context, Controller, await_change
 from kubeproto_runtime.testing import Backend, run, simulated
 
-ANOTHER = pytest.mark.thorough("another day of the same kind")
+THOROUGH = pytest.mark.thorough("another day of the same kind")
 DAY = 24 * 3600.0
 CHANGES = 400
 WATCHES = 2
@@ -93,8 +93,8 @@ def shelved(cluster: sim.Cluster) -> dict[str, Any]:
     return {one["metadata"]["name"]: one["data"]["title"] for one in cluster.objects(ConfigMap)}
 
 
-@pytest.mark.parametrize("backend", ["asyncio", pytest.param("trio", marks=ANOTHER)])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=ANOTHER), pytest.param(3, marks=ANOTHER)])
+@pytest.mark.parametrize("backend", ["asyncio", pytest.param("trio", marks=THOROUGH)])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=THOROUGH), pytest.param(3, marks=THOROUGH)])
 def test_a_day_of_trouble_ends_well(seed: int, backend: Backend, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, "kubeproto")
     cluster = sim.Cluster(crds=[Book], seed=seed)

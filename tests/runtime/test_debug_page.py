@@ -318,8 +318,8 @@ def test_a_browser_shows_it_wide_and_narrow_light_and_dark(browser_page: Page) -
         # It reloads itself: by then the first samples have come, and they are drawn.
         browser_page.locator("svg polyline").first.wait_for()
         with urlopen(address) as response:
-            still = response.read().decode().replace('http-equiv="refresh"', "")
-    browser_page.set_content(still)
+            static_html = response.read().decode().replace('http-equiv="refresh"', "")
+    browser_page.set_content(static_html)
     colours: set[str] = set()
     for width, scheme in ((1200, "light"), (390, "dark")):
         browser_page.set_viewport_size({"width": width, "height": 800})

@@ -294,9 +294,9 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_what_is_wrong_is_found_with_what_to_do(how: str, setup: Setup) -> None:
-    breaking, name, found, advice = BROKEN[how]
+@pytest.mark.parametrize("fault", BROKEN)
+def test_what_is_wrong_is_found_with_what_to_do(fault: str, setup: Setup) -> None:
+    breaking, name, found, advice = BROKEN[fault]
     breaking(setup)
     checks = setup.checks()
     failures = [check for check in checks if check.outcome == "failed"]
@@ -306,7 +306,7 @@ def test_what_is_wrong_is_found_with_what_to_do(how: str, setup: Setup) -> None:
     assert advice in check.advice
     assert check.advice
     # What stands before it on the way is well.
-    well = {"ok", "skipped", "warning"} if how.startswith("http") else {"ok", "skipped"}
+    well = {"ok", "skipped", "warning"} if fault.startswith("http") else {"ok", "skipped"}
     assert {one.outcome for one in checks[: checks.index(check)]} <= well, checks
     shown = "".join(map(str, checks))
     assert not {word for word in (TOKEN, "n0b0dy", "s3cret", "PRIVATE KEY") if word in shown}
@@ -442,8 +442,8 @@ class Responses(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def responding(**how: Any) -> Generator[str]:
-    handler = type("Handler", (Responses,), how)
+def responding(**attributes: Any) -> Generator[str]:
+    handler = type("Handler", (Responses,), attributes)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
         thread = threading.Thread(target=listening.serve_forever)
         thread.start()
@@ -459,7 +459,7 @@ def version_of(minor: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("how", "name", "outcome", "found", "advice"),
+    ("attributes", "name", "outcome", "found", "advice"),
     [
         ({"body": version_of(25)}, "server", "warning", "v1.25.0, older than", "docs/releases.md"),
         ({"body": version_of(99)}, "server", "ok", "v1.99.0, newer than", ""),
@@ -491,9 +491,9 @@ def version_of(minor: int) -> bytes:
     ],
 )
 def test_what_a_server_says_of_itself(
-    how: dict[str, Any], name: str, outcome: str, found: str, advice: str, setup: Setup
+    attributes: dict[str, Any], name: str, outcome: str, found: str, advice: str, setup: Setup
 ) -> None:
-    with responding(**how) as url:
+    with responding(**attributes) as url:
         setup.cluster.clear()
         setup.cluster["server"] = url
         setup.user.clear()

@@ -344,7 +344,7 @@ class Maker:
 
 
 class Editor:
-    """Edits a typed object, and its document by hand; what is shared in one is shared in the other."""
+    """Edits a typed object, and its document by hand, preserving which parts are shared."""
 
     def __init__(self, rng: random.Random, maker: Maker) -> None:
         self.rng = rng

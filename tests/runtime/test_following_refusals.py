@@ -23,7 +23,7 @@ class Book(kp.Object[dict[str, Any], None], group="example.com", version="v1", p
     """What is followed."""
 
 
-class Incoming:
+class FakeResponse:
     def __init__(self, status: int, body: bytes) -> None:
         self.status = status
         self.headers: Headers = (("Content-Type", "application/json"),)
@@ -40,8 +40,8 @@ class Busy:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
-        yield Incoming(503, BUSY) if "watch=" in request.target else Incoming(200, LIST)
+    ) -> AsyncGenerator[FakeResponse]:
+        yield FakeResponse(503, BUSY) if "watch=" in request.target else FakeResponse(200, LIST)
 
 
 class Sink:

@@ -38,15 +38,15 @@ class Hostile:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AsyncGenerator[FakeResponse]:
         number = len(self.asked)
         self.asked.append((anyio.current_time(), request.target))
         self.limits.append((timeout, idle))
         status, chunks = self._behave(request.target, number)
-        yield Incoming(status, chunks)
+        yield FakeResponse(status, chunks)
 
 
-class Incoming:
+class FakeResponse:
     headers: Headers = (("content-type", "application/json"),)
 
     def __init__(self, status: int, chunks: Chunks) -> None:
@@ -150,7 +150,7 @@ def test_a_watch_that_brings_bytes_and_no_events_is_opened_anew(go: Go) -> None:
     go(main)
 
 
-def test_a_slow_list_with_an_object_now_and_then_comes_to_its_end(go: Go) -> None:
+def test_a_slow_list_with_an_object_now_and_then_completes(go: Go) -> None:
     async def slow() -> Chunks:
         yield FRONT + ITEM
         for number in range(5):
@@ -178,7 +178,7 @@ def test_of_a_refusal_no_more_is_read_than_says_why(go: Go, idle: bool) -> None:
         return 403, forever(front, b" ", 1) if idle else forever(front, b"x" * 65_536, 0.0)
 
     took, hostile = synced_against(go, behave)
-    # A refusal is asked again after ten seconds, or twenty; a dripping one is listened to for ten.
+    # A refused list is retried after 10 to 20 s; a dripping body is read for 10 s.
     assert 10 <= took <= 31
     assert len([target for _, target in hostile.asked if "watch" not in target]) == 2
 

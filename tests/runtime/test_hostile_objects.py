@@ -270,7 +270,7 @@ CALLBACKS: Final = (
     "reconcile", "waiting reconcile", "on_error", "on_invalid", "observe", "when", "mapper", "transform",
     "backoff",
 )  # fmt: skip
-# The others cost their key nothing but a line of the log.
+# Other failing callbacks are only logged.
 RETRIED: Final = ("reconcile", "waiting reconcile", "on_error", "backoff")
 
 

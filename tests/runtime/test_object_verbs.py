@@ -186,7 +186,7 @@ def test_an_object_of_a_kind_that_is_not_served_is_refused_by_its_kind() -> None
         client.create(kp.parse_manifest(TEXT)[0])
 
 
-def test_metadata_alone_does_not_say_its_kind() -> None:
+def test_metadata_alone_has_no_kind() -> None:
     cluster = library()
     cluster.put(Book(metadata=kp.ObjectMeta(name="moby"), spec=BookSpec()))
     with simulated_blocking(cluster) as client:

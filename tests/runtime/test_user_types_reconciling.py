@@ -1,4 +1,4 @@
-"""Controllers and scripts as users write them: mypy and pyright strict reveal the kinds without a hint."""
+"""Controllers and scripts as users write them: mypy and pyright strict infer kinds without annotations."""
 
 from __future__ import annotations
 

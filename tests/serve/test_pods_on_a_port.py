@@ -69,7 +69,7 @@ def test_a_command_carries_a_mebibyte_in_both_directions(through_a_port: Callabl
     data = bytes(range(256)) * 4096
 
     async def work(client: Client, _: sim.Nodes) -> None:
-        heard = b""
+        received = b""
         async with client.api(Pod).exec("web", ["cat"], stdin=True) as process:
 
             async def write() -> None:
@@ -82,8 +82,8 @@ def test_a_command_carries_a_mebibyte_in_both_directions(through_a_port: Callabl
                     if isinstance(event, Exited):
                         assert event.code == 0
                         break
-                    heard += event.data
-        assert heard == data
+                    received += event.data
+        assert received == data
 
     through_a_port(work)
 
@@ -117,9 +117,9 @@ def test_attaching_and_ports_work_through_a_port(through_a_port: Callable[..., N
             await ports[81].send(b"x" * 100_000)
             await ports[80].send(b"hi")
             assert await ports[80].receive() == b"hi"
-            heard = b""
-            while len(heard) < 100_000:
-                heard += await ports[81].receive()
+            received = b""
+            while len(received) < 100_000:
+                received += await ports[81].receive()
         async with client.api(Pod).port_forward("web", [80]) as ports:
             nodes.exit("web")
             assert await ports[80].receive() == b""

@@ -54,8 +54,8 @@ def test_a_restart_preserves_objects_kinds_and_pending_deletions(tmp_path: Path)
             assert second.put(config_map("new"))["metadata"]["uid"] not in {
                 obj["metadata"]["uid"] for obj in first.objects("v1/ConfigMap")
             }
-            # Controllers have the knowledge of the first server's: owners, and namespaces that are being
-            # deleted.
+            # The controllers know what the first server's controllers knew: owners, and namespaces that are
+            # being deleted.
             second.remove("v1/ConfigMap", "owner")
             second.remove("v1/ConfigMap", "held", "going")
             second.settle()

@@ -83,7 +83,7 @@ def outcome(plan: Plan) -> dict[str, list[str]]:
 
 
 def writes(cluster: sim.Cluster, first_index: int = 0) -> list[str]:
-    """Return the method and the last two path segments of each write that is no dry run."""
+    """Return the method and the last two path segments of each write that is not a dry run."""
     return [
         f"{entry.request.method} {'/'.join(entry.request.target.partition('?')[0].split('/')[-2:])}"
         for entry in cluster.log[first_index:]

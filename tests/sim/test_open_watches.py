@@ -121,11 +121,11 @@ steps = st.lists(
 
 
 @given(steps)
-def test_the_index_of_watches_agrees_with_a_search_of_all_watches(course: list[Any]) -> None:
+def test_the_index_of_watches_agrees_with_a_search_of_all_watches(actions: list[Any]) -> None:
     cluster = sim.Cluster()
     client = RawClient(cluster)
     opened = list[Any]()
-    for number, (action, value, seconds) in enumerate(course):
+    for number, (action, value, seconds) in enumerate(actions):
         if action == "open":
             opened.append(client.watch(f"{value}?timeoutSeconds={seconds}&allowWatchBookmarks=true"))
         elif action == "close":

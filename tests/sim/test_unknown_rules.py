@@ -1,4 +1,4 @@
-"""CEL rules that the simulator cannot evaluate: a write that they would decide carries a warning."""
+"""CEL rules that the simulator cannot evaluate: a write that needs such a rule gets a warning."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
                 shown_version = str(rng.choice((version, version, version - 1, 1)))
                 relisted = restored and rng.random() < 0.5
                 released = books.progress(
-                    cache, shown_version, partial(_always, cached_object), now, relisted=relisted
+                    cache, shown_version, partial(_constant_lookup, cached_object), now, relisted=relisted
                 )
                 if lost_keys := [each_key for each_key in books.take_lost() if each_key not in ever]:
                     yield f"{lost_keys} are lost, and never wrote anything"
@@ -174,7 +174,7 @@ _OLD: Final = CachedObject("1", b'{"metadata":{"name":"o","namespace":"n","uid":
 _ELSEWHERE: Final = CacheScope(group="", plural="configmaps", namespace="elsewhere")
 
 
-def _always(cached_object: CachedObject | None, key: str) -> CachedObject | None:
+def _constant_lookup(cached_object: CachedObject | None, key: str) -> CachedObject | None:
     """Return the object of a cache for any key."""
     return cached_object
 

@@ -24,7 +24,7 @@ from .kinds import Book, Shelf
 from .loop import StormLoop, process_of, run
 from .network import Network
 from .oracle import Repeats
-from .people import User, happen
+from .people import User, perform
 from .processes import Follower, Program, Replica
 from .trial import Trial
 
@@ -69,7 +69,7 @@ def play(plan: Plan, *, keep: bool = False) -> Outcome:
     _LOG.setLevel(logging.INFO)
     _LOG.propagate = False
     try:
-        run(partial(_storm, trial), plan.backend, plan.seed)
+        run(partial(_run_storm, trial), plan.backend, plan.seed)
     except Exception as error:
         trial.report_violation(f"the run ended with {type(error).__name__}: {_inner(error)}")
     finally:
@@ -188,7 +188,7 @@ def _inner(error: BaseException) -> str:
     return f"{inside!r}"
 
 
-async def _storm(trial: StormTrial) -> None:
+async def _run_storm(trial: StormTrial) -> None:
     initial_tasks = _alive()
     await _run_programs(trial)
     for _ in range(5):
@@ -228,7 +228,7 @@ async def _happenings(trial: StormTrial) -> None:
     for planned in trial.plan.events:
         await trial.sleep(max(0.0, planned.time - trial.time))
         trial.happened += 1
-        happen(trial, planned)
+        perform(trial, planned)
     await trial.sleep(max(0.0, trial.plan.duration - trial.time))
 
 

@@ -114,8 +114,8 @@ def _part(state: State, cache: Cache[Any], selector: str) -> dict[str, str]:
     prefix = f"{cache.namespace}/" if isinstance(cache.namespace, str) and cache.namespace else ""
     return {
         key: version
-        for key, (version, gold) in state.items()
-        if key.startswith(prefix) and (gold or not selector)
+        for key, (version, selected) in state.items()
+        if key.startswith(prefix) and (selected or not selector)
     }
 
 

@@ -101,7 +101,7 @@ class User(Program):
             )
 
 
-def happen(trial: StormTrial, planned: Planned) -> None:
+def perform(trial: StormTrial, planned: Planned) -> None:
     """Perform a planned happening."""
     rng, now = Random(planned.draw), trial.time
     trial.note(f"happens: {planned.happening}")

@@ -156,7 +156,7 @@ async def proxied(seed: int, url: str) -> AsyncGenerator[tuple[Proxy, str]]:
 
 
 def play_sockets(seed: int, stack: Stack, *, liveness: float = LIVENESS) -> SocketOutcome:
-    """Make a run in real time."""
+    """Run over real sockets, in real time."""
     return anyio.run(_Run(seed, stack, liveness).play, backend=stack.backend)
 
 

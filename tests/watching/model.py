@@ -31,7 +31,7 @@ class Server:
 
     def __init__(self) -> None:
         self.history: list[Write] = [Write(1)]
-        self.compacted = 0  # versions up to this version are compacted
+        self.compacted_version = 0  # versions up to this version are compacted
         self.visible = 1  # the version that the watch cache has reached
         self.streaming = True
         self.sends_end_bookmarks = True
@@ -72,7 +72,7 @@ class Server:
     def list(self, request: SendList) -> Page | Outcome:
         if request.token:
             version, start = self.tokens.pop(request.token)
-            if version < self.compacted:
+            if version < self.compacted_version:
                 return GONE
         else:
             if request.version.isdecimal() and int(request.version) > self.visible:
@@ -93,7 +93,7 @@ class Server:
         """Return a stream, or the refusal."""
         if not request.initial:
             start = int(request.version)
-            return GONE if start < self.compacted else Stream(self, start, [])
+            return GONE if start < self.compacted_version else Stream(self, start, [])
         if not self.streaming:
             return OLD_SERVER
         if request.version and int(request.version) > self.visible:

@@ -77,7 +77,7 @@ class ResyncModel(RuleBasedStateMachine):
 
     @rule()
     def compact(self) -> None:
-        self.server.compacted = self.server.visible
+        self.server.compacted_version = self.server.visible
 
     # The server misbehaves
 

@@ -106,10 +106,12 @@ def test_random_bytes_are_not_a_page_to_either_reader(body: bytes) -> None:
         assert_readers_agree(text, [text[:9], text[9:]], Widget)
 
 
-TWO = item("x") + "," + item("y")
+TWO_ITEMS = item("x") + "," + item("y")
 HOSTILE = {
-    "what looks like the next item": item("a", f'{{"title":"t","template":{{"items":[{TWO}]}}}}'),
-    "another list": item("a", f'{{"template":{{"kind":"WidgetList","items":[{TWO}],"metadata":{{}}}}}}'),
+    "what looks like the next item": item("a", f'{{"title":"t","template":{{"items":[{TWO_ITEMS}]}}}}'),
+    "another list": item(
+        "a", f'{{"template":{{"kind":"WidgetList","items":[{TWO_ITEMS}],"metadata":{{}}}}}}'
+    ),
     "the separator in a string": item("a", json.dumps({"title": "]}}" + "," + item("x") + '"' * 3})),
     "brackets and quotes in a string": item("a", json.dumps({"title": '}]}{["\\",{\\"metadata\\":'})),
     "a bracket at the end of a string": item("a", json.dumps({"title": "\\"})),

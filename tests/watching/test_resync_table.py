@@ -85,7 +85,7 @@ LOST = Garbled("an event whose object or version is unknown")
 NO_VERSION = Garbled("the end of a list without a version")
 NO_BOOKMARK = Garbled("live events for 10 s, and no initial-events-end bookmark")
 NO_END = Garbled("the streaming list ended without its initial-events-end bookmark")
-CIRCLE = Garbled("the server responds with the token of the request")
+REPEATED_TOKEN = Garbled("the server responds with the token of the request")
 
 
 def context(settings: Settings = STREAMING, **fields: Any) -> SyncContext:
@@ -274,7 +274,7 @@ for name, half in (("", streaming()), (", late", lagging())):
         Stage(),
         Replace("9"),
     )
-    once = context(endpoint=Endpoint(missing_ends=1))
+    after_one_missing_end = context(endpoint=Endpoint(missing_ends=1))
     for situation, event, outcome in (
         ("a mark without a version", Received(1, initial_events_end=True), NO_VERSION),
         ("a lost event", Received(1, "9", lost=True), LOST),
@@ -282,11 +282,11 @@ for name, half in (("", streaming()), (", late", lagging())):
         ("silence", Failed(SILENT), SILENT),
     ):
         row(
-            situation + name, state, event, Listing(failed(once, outcome, "list"), FIRST),
+            situation + name, state, event, Listing(failed(after_one_missing_end, outcome, "list"), FIRST),
             Close(), Discard(), report(outcome, "list"), send_list(0.8, **ASK_FIRST),
         )  # fmt: skip
     row(
-        f"no end{name}", state, Closed(), Asking(failed(once, NO_END, "list"), ""),
+        f"no end{name}", state, Closed(), Asking(failed(after_one_missing_end, NO_END, "list"), ""),
         Discard(), report(NO_END, "list"), send_streaming("", 0.8),
     )  # fmt: skip
     row(
@@ -363,8 +363,8 @@ row(
 )  # fmt: skip
 row(
     "a circle", Listing(NEW, PAGE_2), Listed("9", "two"),
-    Listing(failed(active(NEW), CIRCLE, "list"), pager.Whole(pager.Plan(version="0"))),
-    Discard(), report(CIRCLE, "list"), send_list(0.8, version="0"),
+    Listing(failed(active(NEW), REPEATED_TOKEN, "list"), pager.Whole(pager.Plan(version="0"))),
+    Discard(), report(REPEATED_TOKEN, "list"), send_list(0.8, version="0"),
 )  # fmt: skip
 row(
     "page 2 expired", Listing(NEW, PAGE_2, 4), Failed(GONE),
@@ -513,11 +513,12 @@ row(
 row("ends", watching(opened=99.0), Closed(), Opening(after_request(OLD)), send_watch("7"))
 nine = context(version="9")
 row("ends soon with news", watching(nine, "7", 99.5), Closed(), Opening(after_request(nine)), send_watch("9"))
-short = SyncFailure(NOW, "watch", "the watch ended immediately, without an event")
+immediate_end = SyncFailure(NOW, "watch", "the watch ended immediately, without an event")
 for name, opened in (("immediately", 99.5), ("before its start, by a clock set back", 5000.0)):
     row(
         f"ends {name}", watching(opened=opened), Closed(),
-        Opening(replace(OLD, failures=1, failure=short, bucket=101.8)), Report(short), send_watch("7", 0.8),
+        Opening(replace(OLD, failures=1, failure=immediate_end, bucket=101.8)), Report(immediate_end),
+        send_watch("7", 0.8),
     )  # fmt: skip
 tired = context(version="7", failures=3)
 row(

@@ -90,7 +90,7 @@ def test_warnings_are_returned_for_allowed_and_refused_objects() -> None:
 
 
 def test_a_handler_may_be_a_coroutine_and_use_the_whole_request() -> None:
-    async def only_ann(admission: Admission[Book]) -> AdmissionVerdict:
+    async def require_author_ann(admission: Admission[Book]) -> AdmissionVerdict:
         await anyio.lowlevel.checkpoint()
         admission.annotate("example.com/seen", admission.operation)
         assert repr(admission) == "<CREATE of Book default/moby>"
@@ -99,7 +99,7 @@ def test_a_handler_may_be_a_coroutine_and_use_the_whole_request() -> None:
             return deny("only ann may")
         return allow(warnings=["be careful"])
 
-    application = Webhooks(Book).validate(only_ann)
+    application = Webhooks(Book).validate(require_author_ann)
     _, response = post(application, VALIDATE, review(book()))
     assert response == {
         "uid": "r1",
@@ -419,18 +419,18 @@ def asgi(scope: dict[str, Any], *received: dict[str, Any]) -> list[Any]:
 def test_two_kinds_share_their_configurations() -> None:
     address = WebhookAddress(namespace="system", service="library")
     application = make_webhooks() | Webhooks(Author).validate(check_nothing_of_an_author)
-    shipped = application.manifests("library", address)
-    assert [(obj.kind, obj.metadata.name) for obj in shipped] == [
+    manifests = application.manifests("library", address)
+    assert [(obj.kind, obj.metadata.name) for obj in manifests] == [
         ("CustomResourceDefinition", f"books.{GROUP}"),
         ("ValidatingWebhookConfiguration", "library"),
         ("MutatingWebhookConfiguration", "library"),
     ]
-    assert [webhook["name"] for webhook in encoded_webhooks(shipped[1])] == [
+    assert [webhook["name"] for webhook in encoded_webhooks(manifests[1])] == [
         f"validate.books.{GROUP}",
         f"validate.authors.{GROUP}",
     ]
-    assert [webhook["name"] for webhook in encoded_webhooks(shipped[2])] == [f"default.books.{GROUP}"]
-    assert make_webhooks().manifests("books", address)[0] == shipped[0]
+    assert [webhook["name"] for webhook in encoded_webhooks(manifests[2])] == [f"default.books.{GROUP}"]
+    assert make_webhooks().manifests("books", address)[0] == manifests[0]
 
 
 def check_nothing_of_an_author(admission: Admission[Author]) -> None:

@@ -46,7 +46,7 @@ def recorded(name: str) -> kp.ApiError:
     return refusal(RawRequest(method, target), entry["status"], headers, entry["body"].encode())
 
 
-MEANINGS: dict[str, tuple[type[kp.ApiError], type[Outcome], float | None]] = {
+EXPECTED_OUTCOMES: dict[str, tuple[type[kp.ApiError], type[Outcome], float | None]] = {
     "add-finalizer-while-deleting-422": (kp.Invalid, Rejected, None),
     "admission-policy-denied-422": (kp.Invalid, Rejected, None),
     "apply-conflict-409": (kp.Conflict, Conflicted, None),
@@ -104,19 +104,19 @@ MEANINGS: dict[str, tuple[type[kp.ApiError], type[Outcome], float | None]] = {
 
 
 def test_every_recorded_refusal_is_in_the_table() -> None:
-    assert RECORDED.keys() == MEANINGS.keys()
+    assert RECORDED.keys() == EXPECTED_OUTCOMES.keys()
 
 
-@pytest.mark.parametrize("name", MEANINGS)
+@pytest.mark.parametrize("name", EXPECTED_OUTCOMES)
 def test_a_recorded_refusal_has_the_right_error_and_the_right_outcome(name: str) -> None:
     error = recorded(name)
     outcome = classify(error)
-    assert (type(error), type(outcome), outcome.retry_after) == MEANINGS[name]
+    assert (type(error), type(outcome), outcome.retry_after) == EXPECTED_OUTCOMES[name]
     assert error.code == outcome.code == RECORDED[name]["status"]
     assert error.retry_after == outcome.retry_after
 
 
-@pytest.mark.parametrize("name", MEANINGS)
+@pytest.mark.parametrize("name", EXPECTED_OUTCOMES)
 def test_a_status_and_its_error_mean_the_same(name: str) -> None:
     error = recorded(name)
     alone = classify(error.status)

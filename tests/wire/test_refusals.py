@@ -147,7 +147,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-NEAR_STATUS = st.fixed_dictionaries(
+STATUS_LIKE = st.fixed_dictionaries(
     {"status": st.just("Failure")},
     optional={
         "kind": st.just("Status") | JSON,
@@ -162,7 +162,7 @@ NEAR_STATUS = st.fixed_dictionaries(
 
 @given(
     st.integers(300, 599),
-    st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()) | NEAR_STATUS,
+    st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()) | STATUS_LIKE,
     st.sampled_from(["", "gzip", "identity", "br"]),
     st.text(max_size=6),
 )

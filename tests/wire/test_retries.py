@@ -207,8 +207,8 @@ def test_rq_35_n_conflicts_cost_n_more_calls_and_only_conflicts_are_retried() ->
     assert conflicts(CONFLICT_BACKOFF, 99) == (4, [0.01, 0.05, 0.25])
     for other in (Rejected("exists", 409), Throttled("busy", 429, 1.0), Broken("reset"), TimedOut("10 s")):
         assert CONFLICT_RETRY.decide(other, 1, 0.0, jitter=0.0) == GiveUp("this is not a conflict")
-    spread = CONFLICT_RETRY.decide(Conflicted("x", 409), 1, 5.0, jitter=0.5)
-    assert isinstance(spread, Retry)
-    assert spread.at == pytest.approx(5.0105)
+    jittered = CONFLICT_RETRY.decide(Conflicted("x", 409), 1, 5.0, jitter=0.5)
+    assert isinstance(jittered, Retry)
+    assert jittered.at == pytest.approx(5.0105)
     late = CONFLICT_RETRY.decide(Conflicted("x", 409), 1, 5.0, jitter=0.0, deadline=5.005)
     assert late == GiveUp("the deadline comes before the next attempt")

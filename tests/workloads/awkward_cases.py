@@ -34,13 +34,13 @@ def partition(number: int) -> Json:
     return {"type": "RollingUpdate", "rollingUpdate": {"partition": number}}
 
 
-def successes(*rules: Json, **spec: Any) -> Send:
+def job_with_success_rules(*rules: Json, **spec: Any) -> Send:
     return job(
         completionMode=INDEXED, completions=3, parallelism=3, successPolicy={"rules": [*rules]}, **spec
     )
 
 
-def failures(*rules: Json, **spec: Any) -> Send:
+def job_with_failure_rules(*rules: Json, **spec: Any) -> Send:
     return job(podFailurePolicy={"rules": [*rules]}, **spec)
 
 
@@ -80,20 +80,30 @@ AWKWARD: Final = (
         Report(5), failed(1, index="0"), succeeded(1, "1"), succeeded(1, "2"), succeeded(1, "4"), Wait(2),
     )),
     Case("job-successes-refused", (
-        successes(), successes({}), successes({"succeededIndexes": "2-5"}),
-        successes({"succeededIndexes": "0,2-1"}), successes({"succeededIndexes": "1-2,2"}),
-        successes({"succeededIndexes": "0-1-2"}), successes({"succeededIndexes": "a"}),
-        successes({"succeededIndexes": "0-1", "succeededCount": 3}), successes({"succeededCount": 4}),
+        job_with_success_rules(),
+        job_with_success_rules({}),
+        job_with_success_rules({"succeededIndexes": "2-5"}),
+        job_with_success_rules({"succeededIndexes": "0,2-1"}),
+        job_with_success_rules({"succeededIndexes": "1-2,2"}),
+        job_with_success_rules({"succeededIndexes": "0-1-2"}),
+        job_with_success_rules({"succeededIndexes": "a"}),
+        job_with_success_rules({"succeededIndexes": "0-1", "succeededCount": 3}),
+        job_with_success_rules({"succeededCount": 4}),
     )),
     Case("job-failures-refused", (
-        failures({"action": "FailJob"}), failures(on_exit("FailJob")), failures(on_exit("FailJob", 0)),
-        failures(on_exit("FailJob", 2, 1)), failures(on_exit("FailJob", 1, 1)),
-        failures(on_exit("Forget", 1)), failures(on_exit("FailIndex", 1)),
-        failures({**on_exit("Count", 1), "onPodConditions": [{"type": "Ready"}]}),
-        failures({"action": "Count", "onPodConditions": [{"type": "Ready", "status": "Maybe"}]}),
-        failures({"action": "Count", "onExitCodes": {"operator": "In", "values": [1], "containerName": "x"}}),
-        failures(on_exit("Count", 1), policy="OnFailure"),
-        failures(on_exit("Count", 1), podReplacementPolicy="TerminatingOrFailed"),
+        job_with_failure_rules({"action": "FailJob"}), job_with_failure_rules(on_exit("FailJob")),
+        job_with_failure_rules(on_exit("FailJob", 0)),
+        job_with_failure_rules(on_exit("FailJob", 2, 1)), job_with_failure_rules(on_exit("FailJob", 1, 1)),
+        job_with_failure_rules(on_exit("Forget", 1)), job_with_failure_rules(on_exit("FailIndex", 1)),
+        job_with_failure_rules({**on_exit("Count", 1), "onPodConditions": [{"type": "Ready"}]}),
+        job_with_failure_rules(
+            {"action": "Count", "onPodConditions": [{"type": "Ready", "status": "Maybe"}]}
+        ),
+        job_with_failure_rules(
+            {"action": "Count", "onExitCodes": {"operator": "In", "values": [1], "containerName": "x"}}
+        ),
+        job_with_failure_rules(on_exit("Count", 1), policy="OnFailure"),
+        job_with_failure_rules(on_exit("Count", 1), podReplacementPolicy="TerminatingOrFailed"),
     )),
     Case("job-refused", (
         job(backoffLimitPerIndex=1), job(maxFailedIndexes=1), job(completionMode=INDEXED),

@@ -12,7 +12,7 @@ STATUS: Final = "cronjobs/tick/status"
 
 
 def cronjob(schedule: str = "0 0 1 6 *", **spec: Any) -> Send:
-    """Create a CronJob; its spec has the form of the API."""
+    """Create a CronJob; `spec` uses the field names of the API."""
     work = {"backoffLimit": 0, "template": template(labels={"app": "tick"}, restartPolicy="Never")}
     spec_: Json = {
         "schedule": schedule,
@@ -29,12 +29,12 @@ def change_cron(**spec: Any) -> Send:
 MISS: Final = Send("PATCH", BATCH, STATUS, {"status": {"lastScheduleTime": "2024-01-01T00:00:00Z"}}, MERGE)
 DONE: Final = Report(9, "Succeeded", ready=False, exit_code=0)
 BROKEN: Final = Report(9, "Failed", ready=False, exit_code=1)
-AGAIN: Final = (change_cron(schedule="0 0 1 5 *"), MISS)
+SECOND_MISS: Final = (change_cron(schedule="0 0 1 5 *"), MISS)
 CRONJOBS: Final = (
-    Case("cron", (cronjob(), MISS, Report(1), DONE, *AGAIN, DONE)),
-    Case("cron-forbids", (cronjob(concurrencyPolicy="Forbid"), MISS, *AGAIN, DONE)),
-    Case("cron-replaces", (cronjob(concurrencyPolicy="Replace"), MISS, *AGAIN, DONE)),
-    Case("cron-allows", (cronjob(), MISS, *AGAIN, DONE)),
+    Case("cron", (cronjob(), MISS, Report(1), DONE, *SECOND_MISS, DONE)),
+    Case("cron-forbids", (cronjob(concurrencyPolicy="Forbid"), MISS, *SECOND_MISS, DONE)),
+    Case("cron-replaces", (cronjob(concurrencyPolicy="Replace"), MISS, *SECOND_MISS, DONE)),
+    Case("cron-allows", (cronjob(), MISS, *SECOND_MISS, DONE)),
     Case("cron-keeps-none", (cronjob(successfulJobsHistoryLimit=0), MISS, DONE)),
     Case(
         "cron-keeps-one",
@@ -42,7 +42,7 @@ CRONJOBS: Final = (
             cronjob(failedJobsHistoryLimit=1),
             MISS,
             BROKEN,
-            *AGAIN,
+            *SECOND_MISS,
             BROKEN,
             change_cron(failedJobsHistoryLimit=0),
         ),

@@ -14,7 +14,7 @@ def template(image: str = "i:1", labels: Json = WEB, **spec: Any) -> Json:
 
 
 def deployment(name: str = "web", replicas: int = 3, image: str = "i:1", **spec: Any) -> Json:
-    """A Deployment with a single container; its spec has the form of the API."""
+    """A Deployment with a single container; `spec` uses the field names of the API."""
     selected = {"matchLabels": WEB}
     return {
         "apiVersion": "apps/v1",

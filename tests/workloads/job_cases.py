@@ -12,7 +12,7 @@ FAILED: Final = "Failed"
 
 
 def job(name: str = "work", policy: str = "Never", **spec: Any) -> Send:
-    """Create a Job; its spec as in the API."""
+    """Create a Job; `spec` uses the field names of the API."""
     job_spec: Json = {"template": template(labels={"app": "work"}, restartPolicy=policy), **spec}
     return Send("POST", BATCH, "jobs", {"metadata": {"name": name}, "spec": job_spec})
 

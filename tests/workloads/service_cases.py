@@ -15,7 +15,7 @@ def node(name: str) -> Ask:
 
 
 def service(name: str = "web", **spec: Any) -> Send:
-    """Create a Service; its spec as in the API."""
+    """Create a Service; `spec` uses the field names of the API."""
     service_spec: Json = {"selector": WEB, "ports": [{"port": 80, "targetPort": 8080}], **spec}
     return Send(
         "POST", CORE, "services", {"metadata": {"name": name, "labels": {"l": "1"}}, "spec": service_spec}

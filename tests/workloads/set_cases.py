@@ -13,7 +13,7 @@ ONE: Final = Report(1)
 
 
 def statefulset(replicas: int = 3, image: str = "i:1", **spec: Any) -> Send:
-    """Create a StatefulSet; its spec has the form of the API."""
+    """Create a StatefulSet; `spec` uses the field names of the API."""
     obj: Json = {
         "replicas": replicas,
         "serviceName": "db",

@@ -22,7 +22,7 @@ def _binding(name: str, node: str, **meta: Json) -> Json:
     return {"metadata": {"name": name, **meta}, "target": target}
 
 
-def _until_known(send: Send, node: str) -> None:
+def _wait_until_known(send: Send, node: str) -> None:
     """Wait until admission knows a node, which it watches separately."""
     for _ in range(_MAX_POLLS):
         tried = send("POST", f"{PODS}?dryRun=All", _pod("tried", node))
@@ -40,7 +40,7 @@ def placed(send: Send, *, real: bool = False) -> Json:
     send("POST", "/api/v1/nodes", {"metadata": {"name": "placed", "labels": PLACE | {"size": "large"}}})
     send("POST", "/api/v1/nodes", {"metadata": {"name": "unplaced"}})
     if real:
-        _until_known(send, "placed")
+        _wait_until_known(send, "placed")
     for node in ("placed", "unplaced", "missing"):
         created = send("POST", PODS, _pod(f"named-{node}", node, other))
         labels[f"named {node}"] = created["metadata"].get("labels")

@@ -34,12 +34,12 @@ def read_outcomes() -> Outcomes:
 def write_outcomes(outcomes: Outcomes) -> None:
     """Store the outcomes of all cases."""
     texts = sorted({text for steps in outcomes.values() for step in steps for text in _texts(step)})
-    places = {text: index for index, text in enumerate(texts)}
+    index_by_text = {text: index for index, text in enumerate(texts)}
 
     def compress(name: str, value: Any) -> Any:
         if name == "events":
-            return {str(places[text]): count for text, count in value.items()}
-        return value if name == "answer" else [places[text] for text in value]
+            return {str(index_by_text[text]): count for text, count in value.items()}
+        return value if name == "answer" else [index_by_text[text] for text in value]
 
     cases = {
         case: [{name: compress(name, value) for name, value in step.items()} for step in steps]

@@ -66,7 +66,7 @@ class Summary:
         }
         events = Counter[str]()
         listed = self._list("/api/v1", "events")
-        many = {_group(obj) for obj in listed if obj["message"].startswith(_COMBINED)}
+        combined_groups = {_group(obj) for obj in listed if obj["message"].startswith(_COMBINED)}
         scalings = Counter(_group(obj) for obj in listed)
         for event in listed:
             if event.get("source", {}).get("component") not in _COMPONENTS:
@@ -76,7 +76,7 @@ class Summary:
             message, count = event["message"].removeprefix(_COMBINED), event.get("count", 1)
             scaled = _SCALED.fullmatch(message)
             shown_text = scaled[1] if scaled else message
-            if _group(event) in many or (scaled and scalings[_group(event)] > _MAX_SCALINGS):
+            if _group(event) in combined_groups or (scaled and scalings[_group(event)] > _MAX_SCALINGS):
                 shown_text = _MANY
             text = f"{involved['kind']} {name} {event['type']} {event['reason']}: {shown_text}"
             # The number of steps of a change of size, and of failed attempts, depends on timing.

@@ -20,7 +20,7 @@ EARLY_HINTS: Final = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 TRAILED: Final = b"d;a=b\r\n" + HELLO + b"\r\n0\r\nX-Sum: 1\r\n\r\n"
 
-# Each with a flag: the server closes at the end.
+# Each response, and whether the server closes after it.
 ANSWERS: Final = {
     "a length": (response_bytes(), False),
     "chunks": (chunked(HELLO[:5], HELLO[5:]), False),

@@ -131,7 +131,7 @@ def test_eight_interim_responses_are_skipped(rig: Rig, serve: Serve) -> None:
 # A gzip member whose content is a thousand times larger.
 BOMB: Final = gzip.compress(bytes(1 << 20))
 
-CHILD: Final = """
+CHILD_SCRIPT: Final = """
 import sys
 sys.path[:0] = {path!r}
 from contract_clients import SMALL, with_client, get_moby
@@ -159,7 +159,7 @@ sys.stdin.readline()
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs procfs")
 def test_no_flood_takes_memory(rig: Rig, serve: Serve) -> None:
-    code = CHILD.format(path=[*sys.path], label=rig.label)
+    code = CHILD_SCRIPT.format(path=[*sys.path], label=rig.label)
     servers = [serve(flood(*arguments)) for arguments in FLOODS.values()]
     bodies = {
         "Forbidden": serve(flooding("403 Forbidden", b"no", b"x" * 65_536)),

@@ -25,12 +25,12 @@ SHORT: Final = 0.02
 def test_a_connection_is_reused_for_ten_requests(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes(), chunked(HELLO), response_bytes(b"")))
 
-    async def five(transport: Transport) -> None:
+    async def send_five_pairs(transport: Transport) -> None:
         for _ in range(5):
             await fetch(transport, get())
             await fetch(transport, post())
 
-    rig.run(connection_to(server), five)
+    rig.run(connection_to(server), send_five_pairs)
     assert [request.connection for request in server.requests] == [0] * 10
 
 
