@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
-from server_cases import CASES, RECORDED, outcomes
+from server_cases import CASES, RECORDED, Json, outcomes
 
 from realserver import RealServer
 
@@ -19,13 +20,11 @@ _MAX_ATTEMPTS = 5
 @pytest.mark.parametrize("name", CASES)
 def test_the_responses_equal_the_recorded_responses(real_server: RealServer, name: str) -> None:
     recorded = json.loads(RECORDED.read_text())[name]
+    responses: list[Json] = []
     with sending(real_server) as send:
-        responses = next(
-            (
-                responses
-                for attempt in range(_MAX_ATTEMPTS - 1)
-                if (responses := outcomes(send, name, attempt)) == recorded
-            ),
-            None,
-        ) or outcomes(send, name, _MAX_ATTEMPTS)
+        for attempt in range(_MAX_ATTEMPTS):
+            with suppress(AssertionError):  # the server may still know the classes of the last attempt
+                responses = outcomes(send, name, attempt)
+            if responses == recorded:
+                break
     assert responses == recorded
